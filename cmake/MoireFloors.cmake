@@ -1,17 +1,18 @@
-# The law of cmake/floors.txt for CMake: the libraries that DEPS names must be below the library, on its own floor or on
-# a lower one. The test house.includes applies the same law to every #include.
+# Checks the DEPS of every library against the rules of cmake/floors.txt: a library may depend only on folders that its
+# own folder may include. The test house.includes checks every #include against the same rules.
 
-# Sets the folder of a library, for moire_check_floors.
+# Records the folder of a library, for moire_check_floors.
 function(moire_record_folder name folder)
   set_property(GLOBAL PROPERTY moire_folder_${name} ${folder})
   set_property(GLOBAL APPEND PROPERTY moire_folders ${name})
 endfunction()
 
-# Call when all libraries are known. `kind` is DEPS or TEST_DEPS, the list that is checked.
+# Records the libraries that a library names in DEPS or TEST_DEPS (`kind`), for moire_check_floors.
 function(moire_record_deps name kind)
   set_property(GLOBAL PROPERTY moire_${kind}_${name} ${ARGN})
 endfunction()
 
+# Call when all libraries are known.
 function(moire_check_floors)
   file(STRINGS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/floors.txt lines)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/floors.txt)
@@ -41,7 +42,7 @@ function(moire_check_floors)
   foreach(library IN LISTS libraries)
     get_property(folder GLOBAL PROPERTY moire_folder_${library})
     if(NOT DEFINED floor_of_${folder})
-      string(APPEND problems "\n  ${folder} has no line in cmake/floors.txt; give it one")
+      string(APPEND problems "\n  ${folder} has no line in cmake/floors.txt; add a line for it")
       continue()
     endif()
     set(floor ${floor_of_${folder}})
@@ -81,6 +82,6 @@ function(moire_check_floors)
     endforeach()
   endforeach()
   if(problems)
-    message(FATAL_ERROR "The floors do not hold:${problems}")
+    message(FATAL_ERROR "The libraries do not follow the rules of cmake/floors.txt:${problems}")
   endif()
 endfunction()

@@ -1,8 +1,8 @@
-# Headers that nearly every file includes are parsed only once; a second time with gmock, for tests, and a third time
-# position-independent, for libraries that the Python module links. Files still include what they use: the preset asan
-# builds without precompiled headers.
-target_link_libraries(moire_options INTERFACE fmt::fmt)  # must be compiled with the definitions of the parsed headers
-target_compile_options(moire_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # lets ccache see them
+# Precompiles the headers that nearly every file includes. There are three variants: for libraries, for tests (with
+# gmock), and position-independent for the libraries that the Python module links. Files must still include what they
+# use, because the preset asan builds without precompiled headers.
+target_link_libraries(moire_options INTERFACE fmt::fmt)  # users of a precompiled header need the same definitions
+target_compile_options(moire_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # ccache needs this option
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
 function(moire_precompiled name)
   add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
@@ -16,7 +16,7 @@ set_target_properties(moire_precompiled_pic PROPERTIES POSITION_INDEPENDENT_CODE
 moire_precompiled(moire_precompiled_test <gmock/gmock.h>)
 target_link_libraries(moire_precompiled_test PRIVATE GTest::gmock)
 
-# The libraries that the Python module links.
+# Compiles libraries position-independent. Call it with the libraries that the Python module links.
 function(moire_position_independent)
   foreach(library IN LISTS ARGN)
     set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON

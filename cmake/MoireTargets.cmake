@@ -4,10 +4,10 @@
 #
 # makes the static library moire_config (alias moire::config) from the folder's *.cpp and the test program
 # moire_config_test from its *_test.cpp. A *_bench.cpp becomes a Google Benchmark program (target benchmarks).
-# SOURCES_FROM adds sub-folders, TEST_DEPS lists libraries that only the tests need, and TEST_COST is the time of the
-# longest test in seconds, so that long tests start first. The preset `test` compiles the files of a folder as one file,
-# which halves the time of a full build; ALONE lists files that cannot be compiled together with the others, because
-# both define the same local name.
+# SOURCES_FROM adds sub-folders. TEST_DEPS lists libraries that only the tests need. TEST_COST is the time of the
+# longest test in seconds, so that ctest starts long tests first. The preset `test` compiles the files of a folder as
+# one file, which halves the time of a full build. ALONE lists files that cannot be compiled together with the other
+# files of the folder, because they define the same local names.
 
 include(MoireFloors)
 
@@ -35,7 +35,7 @@ if(MOIRE_COVERAGE)
   target_link_options(moire_options INTERFACE --coverage)
 endif()
 
-# The default linker takes much longer than lld.
+# lld is used if it is installed, because the default linker takes much longer.
 find_program(MOIRE_LLD ld.lld)
 if(MOIRE_LLD)
   target_link_options(moire_options INTERFACE -fuse-ld=lld)
@@ -43,9 +43,9 @@ endif()
 
 add_custom_target(benchmarks)
 
-# A folder has an include root of its own: a link to the folder, under its path, in build/roots. A library that links
-# moire::<name> can include this folder and the folders that its DEPS can include, and no others; moire::<name>_headers
-# is the include root alone.
+# Gives a folder an include root of its own: build/roots/<name> contains only a symbolic link to the folder, under the
+# folder's path. A library that links moire::<name> can include this folder and the folders that moire::<name> can
+# include, and no others. moire::<name>_headers gives access to the include root alone.
 function(moire_include_root name)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set(root ${CMAKE_BINARY_DIR}/roots/${name})
@@ -62,8 +62,8 @@ function(moire_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# The tests of a program of GoogleTest: each one by itself, or, where a build runs all of them anyway, in one process.
-# Loading the libraries of a program takes longer than most tests.
+# Registers the tests of a GoogleTest program: each test alone or, with MOIRE_TEST_PROGRAMS, all tests in one process.
+# One process is faster, because loading the libraries of a program takes longer than most tests.
 function(moire_tests program)
   cmake_parse_arguments(ARG "" "PREFIX;COST" "" ${ARGN})
   if(NOT DEFINED ARG_COST)
@@ -77,8 +77,8 @@ function(moire_tests program)
   endif()
 endfunction()
 
-# A mistyped word is an error here; otherwise a folder would be left out or only the linker would notice a missing
-# library.
+# Makes the library and the test program of a folder (see the top of this file). Mistyped words are errors; otherwise
+# a folder would be left out, or only the linker would notice that a library is missing.
 function(moire_library name)
   cmake_parse_arguments(ARG "" "TEST_COST" "DEPS;SOURCES_FROM;TEST_DEPS;ALONE" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)

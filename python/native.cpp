@@ -1,4 +1,5 @@
-// The compiler's C++ front end as a Python module; users import python/moire/language instead.
+// Makes the C++ compiler of chunk programs (models/algorithms/mscclang) available as the Python module moire_native.
+// Users import python/moire/language, which uses this module.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -50,7 +51,7 @@ mscclang::Options options_of(const py::dict& given) {
   return options;
 }
 
-// Of a user-defined collective, by rank: which chunks of input and output hold data at the start.
+// For each rank, which chunks of the input and output of a user-defined collective have data at the start.
 using Initial = std::vector<std::pair<std::vector<bool>, std::vector<bool>>>;
 
 std::unique_ptr<Program> make(const py::dict& given, const std::optional<Initial>& initial) {
@@ -160,7 +161,7 @@ std::vector<std::string> wrong_with(const msccl::Algorithm& algorithm) {
 }  // namespace
 
 PYBIND11_MODULE(moire_native, m) {
-  m.doc() = "Moire's compiler of chunk programs; use moire.language";
+  m.doc() = "Moire's compiler of chunk programs; programs import moire.language";
   py::register_exception<ProgramError>(m, "ProgramError", PyExc_RuntimeError);
   bind_program(m);
   bind_algorithm(m);

@@ -1,4 +1,4 @@
-"""Panels of lines as SVG, for the figures of docs: the same values give the same bytes."""
+"""Draws panels with lines as SVG, for the figures of the documentation. The same values give the same bytes."""
 import math
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM, GAP = 860, 330, 60, 34, 14, 52, 70
@@ -6,7 +6,7 @@ BLUE, ORANGE, GREEN, PURPLE, GREY = "#1f77b4", "#d95f02", "#2a9d3a", "#8456b5", 
 
 
 class Panel:
-    """One of two side by side. `x_log`: ticks are powers of 2, evenly apart."""
+    """One of two panels that are side by side. With `x_log`, the ticks are powers of 2 at equal distances."""
 
     def __init__(self, number, title, x_label, x_ticks, y_ticks, legend_at, x_log=False):
         self.width = (WIDTH - LEFT - RIGHT - GAP) / 2

@@ -28,7 +28,7 @@ class Search {
   Search(const study::Scenario& scenario, study::Preparer& preparer, std::size_t at_once, Advice& advice)
       : bare_(with_schedules(scenario, {})), preparer_(preparer), at_once_(at_once), advice_(advice) {}
 
-  // False if the queues cannot run as written: one of them alone, or both together, do not finish.
+  // False if the program does not end as written: one of the queues alone, or both together, deadlock.
   bool run(config::Diagnostics& diagnostics) {
     const Space& space = advice_.space;
     std::vector<Task> tasks;
@@ -86,7 +86,7 @@ class Search {
   }
 
  private:
-  // Adds both queues alone for each number of CUs that can be reserved.
+  // Adds a simulation of each queue alone for each number of CUs that can be reserved.
   void add_splits(std::vector<Task>& tasks) {
     for (const std::int64_t cus : advice_.space.splits) {
       const study::Choice made = reservation(advice_.space.comm, cus, bare_.tree.find("program")->place);
@@ -139,7 +139,7 @@ class Search {
     if (space.comm_workgroups > 0 && space.compute_workgroups > 0) {
       advice_.by_workgroups =
           find((space.comm_workgroups <= space.compute_workgroups ? space.comm : space.compute) + " first");
-      if (!advice_.by_workgroups) advice_.by_workgroups = 0;  // the file already launches it first
+      if (!advice_.by_workgroups) advice_.by_workgroups = 0;  // the file already launches this queue first
     }
     if (advice_.splits.empty()) return;
     const auto smallest = std::min_element(advice_.splits.begin(), advice_.splits.end(),

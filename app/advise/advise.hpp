@@ -1,4 +1,5 @@
-// Simulates every schedule of one or two queues in a search space, and reports the fastest one and where its time goes.
+// Simulates every schedule of one or two queues in a search space, and reports the fastest one and how its time is
+// spent.
 #pragma once
 
 #include <optional>
@@ -11,6 +12,7 @@
 
 namespace moire::advise {
 
+// A schedule that was simulated.
 struct Tried {
   study::Choice schedule;
   study::PreparedRunPtr prepared;
@@ -18,7 +20,7 @@ struct Tried {
   std::optional<double> fraction_of_ideal;
 };
 
-// The time of each queue alone, with `cus` CUs reserved for the one that communicates.
+// The time of each queue alone, if `cus` CUs are reserved for the communicating queue.
 struct Split {
   std::int64_t cus = 0;
   Time compute;
@@ -28,46 +30,49 @@ struct Split {
 
 // How busy the machine's capacities are in an interval of a run.
 struct Stretch {
-  std::string name;  // "both run", "compute alone"
+  std::string name;  // "both queues run", "compute continues alone"
   Time begin, end;
   std::vector<std::pair<std::string, double>> busy;  // busiest first
 };
 
-// Where the time of one schedule goes.
+// How the time of one schedule is spent.
 struct Account {
-  std::size_t tried = 0;
+  std::size_t tried = 0;  // index in Advice::tried
   std::vector<study::QueueBlame> blame;
   std::vector<Time> lost;  // by queue: time in the schedule minus time alone
   std::vector<Stretch> stretches;
 };
 
-// Schedules within this fraction of the fastest one's time count as equally good; the best is the one of these with the
-// fewest changes.
+// Schedules whose time exceeds that of the fastest by at most this fraction count as equally good. The best schedule is
+// the one of them with the fewest changes.
 inline constexpr double good_enough = 0.005;
 
 struct Advice {
   Space space;
-  // Of two queues: each alone, with the schedule as written; the sum and the longest of their times.
+  // With two queues: each queue alone, with the schedule as written. `serial` is the sum of their times, `ideal` the
+  // longest.
   std::vector<study::QueueResult> isolated;
   Time serial, ideal;
   std::vector<Tried> tried;          // the first is the schedule as written; those that deadlock are left out
   std::vector<std::size_t> ranking;  // indices into `tried`, best first
   std::vector<Split> splits;
-  // The schedules that rules of thumb choose: launch the smaller kernel first; reserve CUs such that the slower queue
-  // alone is fastest.
+  // The schedules that rules of thumb choose. by_workgroups: launch the queue with fewer workgroups first. by_split:
+  // reserve as many CUs as make the longer of the two queues' times alone (Split::larger) shortest.
   std::optional<std::size_t> by_workgroups, by_split;
-  std::vector<Account> accounts;  // of the schedule as written and of the best; one if they are the same
+  std::vector<Account> accounts;  // of the schedule as written and of the best; a single one if they are the same
 
   std::size_t best() const { return ranking.front(); }
-  // The fastest schedule that is not equally good; empty if all are.
+  // The fastest schedule that is not as good as the best; empty if all are.
   std::optional<std::size_t> next() const;
   std::size_t as_good() const;                // number of equally good schedules, including the best
-  double over_best(std::size_t tried) const;  // (its time - the best time) / the best time
+  double over_best(std::size_t tried) const;  // (time of the schedule - best time) / best time
 };
 
-// Returns nothing and reports why if there is nothing to advise on. `at_once` simulations run in parallel.
+// `at_once` simulations run in parallel. Returns nothing, and reports why, if the scenario leaves nothing to choose or
+// does not end.
 std::optional<Advice> advise(const study::Scenario& scenario, std::size_t at_once, config::Diagnostics& diagnostics);
 
+// The report of `moire advise`.
 report::Document document_of(const study::Scenario& scenario, const Advice& advice);
 
 }  // namespace moire::advise

@@ -121,7 +121,7 @@ TEST(Space, AValueAsWrittenIsNoChange) {
   const std::string first = "  launch: [comm]\n";
   const std::vector<std::string> all = names(space("advise: {streams: [], cu_limit: []}\n", computation + dma + first));
   EXPECT_THAT(all, ElementsAre("as written", "compute first"))
-      << "engine cu is left out: it has no library, and priorities are of kernels";
+      << "engine cu is impossible without a library, and priority has no effect without kernels";
 }
 
 TEST(Space, ErrorsSayWhereAndWhat) {
@@ -189,11 +189,12 @@ TEST_F(AdviceTest, AccountsAddUpAndSaysTheSameWithAnyNumberOfJobs) {
             report::write_json(document_of(scenario_, advice_of("", 1))));
 }
 
-// The rule of the C3 paper: reserve CUs such that the longer time of both queues alone is shortest.
+// The rule of the ConCCL paper (arXiv 2412.14335): reserve as many CUs as make the longer of the two queues' times
+// alone shortest.
 TEST_F(AdviceTest, RulesOfThumbChooseFromWhatQueuesDoAlone) {
   const Advice advice = advice_of("advise: {cu_partition: [2, 4]}\n");
   ASSERT_EQ(advice.splits.size(), 2);
-  EXPECT_LE(advice.splits[0].compute, advice.splits[1].compute) << "fewer CUs are left";
+  EXPECT_LE(advice.splits[0].compute, advice.splits[1].compute) << "4 reserved CUs leave fewer for the computation";
   ASSERT_TRUE(advice.by_split);
   const bool two = advice.splits[0].larger() <= advice.splits[1].larger();
   EXPECT_EQ(advice.tried[*advice.by_split].schedule.name, two ? "2 CUs reserved" : "4 CUs reserved");
@@ -216,9 +217,9 @@ TEST(Windows, SharesAreMeansOverTimeAndMembers) {
     windows.workgroup(span);
   };
   work(0, 0, 4);
-  work(0, 2, 6);  // both on one CU: 6 us together
+  work(0, 2, 6);  // both spans are on one CU, which is busy for 6 us
   work(1, 8, 10);
-  work(1, 0, 12);  // covers the span before: 12 us
+  work(1, 0, 12);  // this span covers the span before, so the CU is busy for 12 us
   const std::vector<Share> shares = windows.shares();
   const auto share = [&](std::size_t window, const char* kind) {
     for (const Share& one : shares) {

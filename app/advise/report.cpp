@@ -19,12 +19,12 @@ using report::left;
 using report::right;
 using report::share;
 
-// Rounds ratios to meaningful digits.
+// Rounds a ratio to 9 decimals, since further digits are rounding errors.
 report::Number to_a_billionth(double value) { return {.value = value, .decimals = 9}; }
 
 double change(Time time, Time from) { return time.us() / from.us() - 1; }
 
-// "22.2 % less than", "as long as", "3.1 % more than"
+// Compares `time` with `other`: "22.2 % less than", "as long as", "3.1 % more than".
 std::string against(Time time, Time other) {
   const double more = change(time, other);
   if (std::abs(more) < 0.0005) return "as long as";
@@ -44,7 +44,7 @@ std::string words(std::string_view name) {
   return out;
 }
 
-// Parts by size, largest first; parts below a thousandth of the run are left out.
+// The parts of a queue's lost time by size, largest first. Parts below a thousandth of the run's time are left out.
 std::vector<std::pair<std::string, Time>> largest_parts(const study::QueueBlame& queue, Time run) {
   std::vector<std::pair<std::string, Time>> parts;
   for (std::size_t part = 0; part < study::lost_parts().size(); ++part) {
@@ -92,8 +92,8 @@ report::Table tried_table(const Advice& advice) {
   if (std::any_of(advice.tried.begin(), advice.tried.end(),
                   [](const Tried& one) { return one.fraction_of_ideal.value_or(0) > 1; }))
     table.footnotes.emplace_back(
-        "more than 100 % of ideal: the ideal is the longest of the queues alone, with the settings in the scenario, "
-        "and this schedule makes that queue faster");
+        "more than 100 % of ideal: the ideal is the time of the longest queue alone with the settings in the scenario; "
+        "this schedule makes that queue faster");
   for (const std::string& reason : advice.space.left_out) table.footnotes.push_back("left out: " + reason);
   return table;
 }
@@ -148,8 +148,8 @@ std::string rules_text(const Advice& advice) {
     lines.push_back(fmt::format("  {}: {}, {} ({} against the best)", words, one.schedule.name,
                                 shown(in_us(one.result.time)), shown(report::signed_share(over))));
   };
-  rule("launch the queues by ascending number of workgroups", advice.by_workgroups);
-  rule("reserve CUs so that the longer of both queues alone is shortest", advice.by_split);
+  rule("launch the queue with fewer workgroups first", advice.by_workgroups);
+  rule("reserve CUs so that the slower of the two queues, each alone, is fastest", advice.by_split);
   return lines.size() == 1 ? "" : config::join(lines, "\n");
 }
 

@@ -1,4 +1,4 @@
-// Over 400 lines: reading, refusing and counting what may be tried all work on one set of queues.
+// Over 400 lines: reading, checking and combining the possible changes all work on the same set of queues.
 #include "app/advise/space.hpp"
 
 #include <fmt/format.h>
@@ -28,11 +28,11 @@ config::Override change(const std::string& path, config::Node value) {
   return *config::make_override(path, value, none);
 }
 
-// One setting to choose; its first option leaves it as written.
+// One setting that schedules can change. Its first option leaves the setting as written.
 struct Axis {
   std::string key;
   std::vector<study::Choice> options{study::Choice{}};
-  std::string only_key{}, only_value{};  // applies only with this choice of another axis
+  std::string only_key{}, only_value{};  // the axis applies only if the key only_key has the value only_value
 };
 
 // The value of a key in an operator's YAML, or its default.
@@ -107,8 +107,8 @@ class SpaceReader {
       space_.comm_workgroups = queues_[0].workgroups;
       return true;
     }
-    // The queue whose operators have schedule keys communicates; if both or none have, the one with fewer workgroups
-    // yields.
+    // The communicating queue is the one whose operators have schedule keys (knobs). If both queues or none have such
+    // keys, it is the queue with fewer workgroups.
     const bool first =
         queues_[0].knobs != queues_[1].knobs ? queues_[0].knobs : queues_[0].workgroups < queues_[1].workgroups;
     comm_ = first ? 0 : 1;
@@ -125,7 +125,7 @@ class SpaceReader {
     return found ? found->knobs : none;
   }
 
-  // The knobs of both queues by key, each with the paths that it sets.
+  // The knobs of all queues by key, each with the paths that it sets in the scenario.
   struct Knobs {
     const Knob* knob;
     std::vector<std::string> paths;
@@ -291,8 +291,8 @@ class SpaceReader {
     return false;
   }
 
-  // Leaves out schedules that cannot change anything: launch order or priority for a queue with its own CUs, and CU
-  // settings for a queue that uses none.
+  // False for a schedule that cannot differ from a simpler one: it sets a key that has no effect with its other values,
+  // or it sets launch order, priority or cu_limit although the communicating queue has CUs of its own.
   bool makes_sense(const std::vector<std::size_t>& pick) const {
     std::size_t changes = 0;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
@@ -320,7 +320,7 @@ class SpaceReader {
     }
   }
 
-  // Keeps each reason once, with the first schedule that it excludes.
+  // Notes why a schedule is impossible. Each reason is kept once, with the first schedule that it excludes.
   void leave_out(const std::string& name, const std::string& reason) {
     const auto known = [&](const std::string& told) { return told.ends_with(": " + reason); };
     if (std::none_of(space_.left_out.begin(), space_.left_out.end(), known)) {
@@ -367,7 +367,7 @@ class SpaceReader {
   std::int64_t cus_ = 0;
   std::int64_t step_ = 1;
   std::vector<Axis> axes_;
-  std::vector<std::pair<std::string, std::string>> written_;  // operators' keys as in the file
+  std::vector<std::pair<std::string, std::string>> written_;  // values of `launch` and of operators' keys in the file
   Space space_;
 };
 
@@ -378,7 +378,7 @@ void AdviseSpec::describe(config::Describer<AdviseSpec>& d) {
               "What `moire advise` may change in a scenario of two queues, or of one queue whose operators have "
               "schedule keys. Besides the keys below, which need two queues, it accepts the schedule keys of the "
               "operators in use (engine, channels, mover, chunks), each with a list of values to try. A missing key "
-              "has its default values; with an empty list it stays as written.");
+              "has its default values; a key with an empty list stays as written.");
   d.field("launch", &AdviseSpec::launch, "Queues that may be launched first; absent: both")
       .example("[comm, compute]")
       .optional();
@@ -386,17 +386,18 @@ void AdviseSpec::describe(config::Describer<AdviseSpec>& d) {
       .example("[normal, high]")
       .optional();
   d.field("cu_partition", &AdviseSpec::cu_partition,
-          "CUs reserved for the communicating queue; absent: multiples of compute.partition_step, doubled up to half "
-          "of the CUs")
+          "Numbers of CUs reserved for the communicating queue; absent: compute.partition_step, twice as many, four "
+          "times as many, ..., from 4 to half of the CUs")
       .range(0, 4096)
       .example("[8, 16, 32]")
       .optional();
   d.field("cu_limit", &AdviseSpec::cu_limit,
-          "CUs to which the other queue is limited; absent: all but partition_step, if the engine uses no CUs")
+          "Numbers of CUs to which the other queue is limited; absent: all CUs but compute.partition_step, if the "
+          "communicating queue uses no CUs")
       .range(0, 4096)
       .example("[124]")
       .optional();
-  d.field("combine", &AdviseSpec::combine, "Also try several changes at a time").or_default();
+  d.field("combine", &AdviseSpec::combine, "true: schedules with several changes are tried, too").or_default();
 }
 
 std::optional<Space> space_of(const study::Scenario& scenario, study::Preparer& preparer,
@@ -408,7 +409,7 @@ study::Scenario with_schedules(const study::Scenario& scenario, std::vector<stud
   study::Scenario made = scenario;
   made.variants = std::move(schedules);
   made.axes.clear();
-  made.sets.clear();  // already applied to the tree
+  made.sets.clear();  // the tree already contains these changes
   made.compare_to.reset();
   made.summary.clear();
   made.ideal = study::Ideal::none;

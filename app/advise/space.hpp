@@ -1,4 +1,4 @@
-// The schedules among which advice chooses: what may change in a scenario of one or two queues without changing its
+// The search space of `moire advise`: all schedules that a scenario of one or two queues can have without changing its
 // work.
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace moire::advise {
 
 // The `advise:` mapping of a scenario. It also accepts the schedule keys of the operators in use (`channels`,
-// `engine`). Each key takes a list of values to try; an absent key has default values, and an empty list leaves the
-// setting alone.
+// `engine`). Each key takes a list of values to try. An absent key has default values; with an empty list, the setting
+// stays as written.
 struct AdviseSpec {
   std::optional<std::vector<std::string>> launch;
   std::optional<std::vector<std::string>> priority;
@@ -24,21 +24,21 @@ struct AdviseSpec {
 };
 
 struct Space {
-  std::string comm;                  // the queue that yields: the one that communicates, or that has fewer workgroups
-  std::string compute;               // the other one; empty if there is one queue only
-  std::int64_t comm_workgroups = 0;  // on one rank, as written
+  std::string comm;     // the communicating queue: it has schedule keys or, if this does not decide, fewer workgroups
+  std::string compute;  // the other queue; empty if there is only one
+  std::int64_t comm_workgroups = 0;  // of the queue's largest kernel on one rank, as written
   std::int64_t compute_workgroups = 0;
   std::vector<study::Choice> schedules;         // the first is the file as written
   std::vector<study::PreparedRunPtr> prepared;  // for each schedule
   std::vector<std::int64_t> splits;             // numbers of CUs that may be reserved for `comm`
-  std::vector<std::string> left_out;            // "dma: why it is impossible", once per reason
+  std::vector<std::string> left_out;            // "engine dma: why it is impossible", one schedule per reason
 
   bool two_queues() const { return !compute.empty(); }
   std::uint32_t queues() const { return two_queues() ? 2 : 1; }
 };
 
-// The search space of the scenario without its variants. Returns nothing and reports why if there is nothing to advise
-// on.
+// The search space of the scenario without its variants. Returns nothing, and reports why, if the scenario leaves
+// nothing to choose.
 std::optional<Space> space_of(const study::Scenario& scenario, study::Preparer& preparer,
                               config::Diagnostics& diagnostics);
 

@@ -6,7 +6,7 @@ namespace moire::advise {
 
 namespace {
 
-// "rank 3 port out" -> "port out", "link 0 to 1" -> "links".
+// Returns the kind of a capacity: "rank 3 port out" -> "port out", "link 0 to 1" -> "links".
 std::string kind_of(std::string_view capacity) {
   if (capacity.starts_with("link ")) return "links";
   if (!capacity.starts_with("rank ")) return std::string(capacity.substr(0, capacity.find(' ')));
@@ -43,7 +43,7 @@ void Windows::load(std::string_view capacity, program::Rank, Time now, double un
 
 void Windows::copy(const program::CopySpan& span) { spend("DMA engines", span.begin, span.end, 1); }
 
-// Spans come in the order of their ends, so a new one can only overlap the latest ones of its CU.
+// Spans come in the order of their ends, so a new span can overlap only the latest spans of its CU.
 void Windows::workgroup(const program::WorkgroupSpan& span) {
   if (!span.work || span.posted || span.cu == program::no_cu) return;
   std::vector<Span>& spans = working_[span.rank * static_cast<std::size_t>(cus_) + span.cu];

@@ -1,4 +1,4 @@
-// How busy the parts of a machine are while both queues run, and after one of them has ended.
+// Measures how busy the parts of a machine are while both queues run, and after one of them has ended.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 namespace moire::advise {
 
+// The used share of one kind of capacity in one window.
 struct Share {
   std::size_t window = 0;
   std::string kind;
@@ -22,12 +23,12 @@ void each_field(T& share, const Each& each) {
   each(share.share);
 }
 
-// The used share of capacity over time, as the mean over the machine's parts of one kind: "HBM", "L2", "port out",
-// "links", "NICs" as the machine calls them, "DMA engines" (time in which an engine copies) and "CUs" (time in which a
-// workgroup works on the CU).
+// Computes the used share of each kind of capacity in each window (an interval of the run). The share is the mean over
+// all capacities of the kind. Kinds are "HBM", "L2", "port out", "links" and so on, as the machine names them. "DMA
+// engines" (used while the engine copies) and "CUs" (used while a workgroup works on the CU) are kinds, too.
 class Windows final : public program::Observer {
  public:
-  // `ends`: the ends of the windows, ascending; the first window begins at time 0.
+  // `ends`: the ends of the windows, ascending; the first window begins at time 0. `cus`, `engines`: numbers per rank.
   Windows(std::vector<Time> ends, std::uint32_t ranks, std::int64_t cus, std::int64_t engines);
 
   void load(std::string_view capacity, program::Rank rank, Time now, double units_per_second, double rate) override;

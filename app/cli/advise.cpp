@@ -45,7 +45,9 @@ void add_advise(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "advise", "Search the schedules of a scenario of one or two queues for the fastest, and explain it");
   command->add_option("FILE", arguments->file, "The scenario; its variants are ignored")->required()->type_name("");
-  command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
+  command
+      ->add_option("--set", arguments->sets,
+                   "Change a value of the scenario before the search, path=value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
   add_format(*command, arguments->output);

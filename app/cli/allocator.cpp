@@ -1,7 +1,8 @@
-// Large simulations read their memory at random, which is faster on huge pages. The allocator of the C library asks for
-// them only if an environment variable tells it to; jemalloc has an option. docs/explanation/performance.md compares.
+// A large simulation accesses its memory in random order, which is faster with transparent huge pages (THP). The
+// allocator of the C library requests them only if an environment variable is set; jemalloc has an option that a
+// program can set. docs/explanation/performance.md has run times with and without huge pages.
 
-// The name is jemalloc's, which reads the variable before the first allocation.
+// jemalloc defines the name of this variable, and reads it before the first allocation.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "thp:always";

@@ -89,7 +89,8 @@ int calibrate(const CalibrateArguments& arguments) {
   return bad_input;
 }
 
-// A validation file names the machine of its cases.
+// Throws an error of the command line if the options do not fit the files. A validation file names the machine of its
+// cases, so it needs --library and excludes --hardware and --wiring.
 void check_options(const CalibrateArguments& arguments, const CLI::App& command) {
   if (!arguments.from_validation()) {
     if (arguments.hardware.empty()) throw CLI::RequiredError("--hardware");

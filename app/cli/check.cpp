@@ -36,7 +36,7 @@ struct CheckArguments {
   std::string format = "table";
 };
 
-// A whole number of bytes, at least 1.
+// Parses a whole number of bytes from 1 B to 1 PB.
 std::uint64_t parse_bytes(const std::string& text) {
   Bytes bytes{};
   if (const auto problem = config::parse_quantity(text, bytes)) throw CLI::ValidationError("--bytes", problem->str());
@@ -46,14 +46,15 @@ std::uint64_t parse_bytes(const std::string& text) {
   return static_cast<std::uint64_t>(bytes.value);
 }
 
-// A million workgroup steps take about a second to simulate.
+// Returns ", about N million steps of workgroups", with `of` before "about", or an empty text for fewer than a million
+// steps. A million steps take about one second to simulate.
 std::string large(double steps, std::string_view of = "") {
   constexpr double said_from = 1e6;
   if (steps < said_from) return {};
   return fmt::format(", {}about {:.0f} million steps of workgroups", of, steps * 1e-6);
 }
 
-// Mentions candidates of `algorithm: best`: check builds them, only a run times them.
+// Returns a text that counts the candidates of `algorithm: best`. `moire check` builds them; only a run simulates them.
 std::string untried(const study::Preparer& preparer) {
   const auto& [candidates, steps] = preparer.untried();
   if (candidates == 0) return {};
@@ -61,7 +62,7 @@ std::string untried(const study::Preparer& preparer) {
                      candidates, candidates == 1 ? "" : "s", large(steps));
 }
 
-// What a scenario would run: "6 runs". Empty if something is wrong.
+// Returns what a scenario would run, such as "scenario, 6 runs". Empty if there are errors.
 std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagnostics) {
   study::Preparer preparer(study::Preparer::Purpose::check);
   const auto prepared = study::prepare_runs(std::move(scenario), preparer, diagnostics);
@@ -140,12 +141,12 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:
-      break;  // keys alone do not identify them
+      break;  // check_yaml and check_file handle these kinds
   }
   return {};
 }
 
-// True if --set applies to the runs that a file defines; in other files it changes the file itself.
+// True if --set changes the runs that a file defines. In files of other kinds, --set changes the file itself.
 bool changes_of_runs(const config::Node& tree) {
   const auto kind = kind_of(tree);
   return kind && (*kind == FileKind::scenario || *kind == FileKind::validation);
@@ -179,7 +180,7 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
 // Recognizes a dump of NCCL by its root element.
 bool is_topology(const std::string& file) {
   if (!msccl::is_xml(file)) return false;
-  config::Diagnostics ignored;  // reported when the file is read
+  config::Diagnostics ignored;  // the check of the file reports its errors
   const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, ignored);
   return text && (importing::starts_with_element(*text, "system") || importing::starts_with_element(*text, "graphs"));
 }
@@ -209,7 +210,7 @@ Checked check_file(const CheckArguments& arguments, const std::string& file, con
   return diagnostics.ok() ? judged(file, what) : refused(file);
 }
 
-// The worse status: bad input is worse than a failed check.
+// Returns the worse of two exit statuses: bad input is worse than a failed check.
 int worse(int a, int b) { return a == bad_input || b == done ? a : b; }
 
 int check(const CheckArguments& arguments) {
@@ -244,14 +245,14 @@ void add_check(CLI::App& app, Action& action) {
                    "an algorithm or plan gives a wrong result, races or deadlocks)")
       ->required()
       ->type_name("");
-  command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
+  command->add_option("--set", arguments->sets, "Change a value before the check, path=value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
   command
       ->add_option_function<std::string>(
           "--bytes", [arguments](const std::string& text) { arguments->bytes = parse_bytes(text); },
           "Check whether algorithms end with a buffer of this size, like '64 MiB'; for all-gather, reduce-scatter and "
-          "all-to-all, of the parts of all ranks together")
+          "all-to-all, the size is the sum of the parts of all ranks")
       ->type_name("SIZE");
   command->add_option("--format", arguments->format, "table (the default) or json")
       ->check(CLI::IsMember({"table", "json"}))

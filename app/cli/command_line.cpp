@@ -97,7 +97,7 @@ void add_log(CLI::App& app, LogArguments& arguments) {
   }
 }
 
-// Like --log-level, for all commands.
+// Adds --memory-limit, which, like --log-level, every command accepts.
 void add_memory_limit(CLI::App& app) {
   app.add_option_function<std::string>(
          "--memory-limit",
@@ -107,7 +107,7 @@ void add_memory_limit(CLI::App& app) {
              throw CLI::ValidationError("--memory-limit", problem->str());
            core::set_memory_limit(bytes.value);
          },
-         "Refuse runs that need more memory than this, like '8 GB'; default: the memory that the machine has available")
+         "Refuse runs that need more memory than SIZE, like '8 GB'; default: the memory that the machine has available")
       ->type_name("SIZE");
 }
 
@@ -174,7 +174,7 @@ int run_command_line(int argc, char** argv) {
     process::tell("moire: interrupted\n");
     return by_signal + interrupted.signal;
   } catch (const std::bad_alloc&) {
-    process::tell("moire: this needs more memory than is available; simulate fewer ranks\n");
+    process::tell("moire: the command needs more memory than is available; simulate fewer ranks\n");
     return bad_input;
   } catch (const std::exception& bug) {
     return report_bug(bug.what(), argc, argv);

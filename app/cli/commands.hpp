@@ -1,4 +1,5 @@
-// The commands. Each adds itself to the parser; the one that the user names stores its work in `action`.
+// The commands of `moire`. Each function add_* adds one command to the parser. The command that the user calls stores
+// in `action` what to execute.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// moire compile: a shipped collective program, as MSCCL XML.
+// moire compile: writes, as MSCCL XML, a collective program that is included in Moire.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,8 +73,10 @@ void add_compile(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("compile", "Write a collective program as MSCCL XML");
   command->add_option("NAME", arguments->name, "A program included in Moire; --list lists them")->type_name("");
   command
-      ->add_option("--set", arguments->sets,
-                   "A parameter, like gpus_per_node=4; 'moire explain NAME' lists them; default: 1 node of 8 GPUs")
+      ->add_option(
+          "--set", arguments->sets,
+          "Set a parameter of the program, like gpus_per_node=4; 'moire explain NAME' lists all parameters. Default: "
+          "1 node of 8 GPUs")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   command->add_option("--out", arguments->out, "Write the result to this file; without it, it goes to stdout")

@@ -65,7 +65,7 @@ std::string operators_text(const config::Catalogue& catalogue) {
   return report::text_of(table);
 }
 
-// One line per value: "compute.vector_fp32  x compute.clock x compute.cus  operations per CU and clock stay".
+// Returns one row per rule: "compute.vector_fp32  compute.clock  the operations per CU and clock stay the same".
 report::Table follows_table() {
   report::Table table{.columns = {report::left("value"), report::left("goes with"), report::left("because")}};
   for (const part::Follow& follow : machine::follows()) {
@@ -79,9 +79,9 @@ report::Table follows_table() {
 }
 
 const std::string_view about_follows =
-    "If the value on the right is changed (--set, an axis, a variant), the value on the left is scaled with it, in "
-    "proportion to the file, unless the left one is changed as well. compute.cus and compute.group_count are computed "
-    "from compute.groups.";
+    "If the value on the right is changed (--set, an axis, a variant), the value on the left is multiplied by the same "
+    "factor (with 1 /, divided by it), unless the left one is changed as well. compute.cus and compute.group_count are "
+    "computed from compute.groups.";
 
 std::string follows_text() {
   return fmt::format("Values that scale with others. {}\n\n{}", about_follows, report::text_of(follows_table()));
@@ -113,7 +113,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Everything with a name: the name and its meaning.
+// A term, metric, component or key that can be searched for.
 struct Entry {
   std::string name;
   std::string meaning;
@@ -131,7 +131,8 @@ std::vector<Entry> entries(const config::Catalogue& catalogue) {
   return all;
 }
 
-// Lists matches in names before matches in meanings; empty if there are none.
+// Returns a list of the entries that contain `word`: first those with it in their names, then those with it in their
+// meanings. Empty if no entry contains it.
 std::string search(const config::Catalogue& catalogue, const std::string& word) {
   constexpr std::size_t most = 40;
   const std::string wanted = lower(word);
@@ -151,11 +152,11 @@ std::string search(const config::Catalogue& catalogue, const std::string& word) 
   }
   if (found.rows.empty()) return {};
   const std::string more = left_out == 0 ? "" : fmt::format("and {} more; a longer word finds fewer\n", left_out);
-  return fmt::format("No component is called {}. It is mentioned in:\n\n{}{}", config::in_quotes(word),
+  return fmt::format("No component is called {}. These entries contain the word:\n\n{}{}", config::in_quotes(word),
                      report::text_of(found), more);
 }
 
-// The words of all names, for suggestions when a word is mistyped.
+// Returns the words of all names, among which the nearest one is suggested if a word is mistyped.
 std::vector<std::string> words_of_names(const config::Catalogue& catalogue) {
   std::set<std::string> words;
   for (const Entry& entry : entries(catalogue)) {

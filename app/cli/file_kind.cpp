@@ -28,7 +28,7 @@ std::string_view to_string(FileKind kind) {
     case FileKind::nic:
       return "NIC";
     case FileKind::reduction:
-      return "sums in switches";
+      return "reduction in switches";
     case FileKind::library:
       return "collective library";
     case FileKind::gemm_library:
@@ -46,7 +46,7 @@ std::string_view to_string(FileKind kind) {
 }
 
 bool is_wg_trace(const std::filesystem::path& file) {
-  // A .gz file counts, too, so that the reader of traces refuses it and says that it has to be unpacked.
+  // A .csv.gz file counts, too: the reader of traces refuses it and tells the user to unpack it.
   if (file.extension() == ".zst" || file.extension() == ".gz") return file.stem().extension() == ".csv";
   return file.extension() == ".csv";
 }

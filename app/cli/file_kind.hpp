@@ -25,10 +25,11 @@ enum class FileKind {
 };
 std::string_view to_string(FileKind kind);
 
-// By name: WG traces end in .csv or .csv.zst.
+// True if the file name ends in .csv or .csv.zst, like those of WG traces, or in .csv.gz, which the trace reader
+// refuses.
 bool is_wg_trace(const std::filesystem::path& file);
 
-// By content: the kind that knows most of the top-level keys; empty if no single kind knows most.
+// Returns the kind whose description has the most of the file's top-level keys; nothing if two kinds have equally many.
 std::optional<FileKind> kind_of(const config::Node& tree);
 
 }  // namespace moire::cli

@@ -14,10 +14,10 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 // The same for a file that was opened before the simulation, so that a path that cannot be written fails early.
 void write_file(process::OutputFile& file, const std::string& text);
 
-// To call before the simulation. Throws core::RunFailure.
+// Creates the folder. Commands call this before the simulation, so that a failure shows early. Throws core::RunFailure.
 void make_folder(const std::string& folder);
 
-// For options that name an output: refuses an empty name.
+// Returns a validator for options that name an output file or folder: it refuses an empty name.
 CLI::Validator a_name();
 
 }  // namespace moire::cli

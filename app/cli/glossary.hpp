@@ -1,4 +1,4 @@
-// Terms of the field and of Moire that are not components, keys or metrics.
+// The terms that `moire explain` knows in addition to components, keys and metrics.
 #pragma once
 
 #include <string_view>
@@ -7,6 +7,7 @@
 
 namespace moire::cli {
 
+// Pairs of a term and its meaning.
 const std::vector<std::pair<std::string_view, std::string_view>>& glossary();
 
 }  // namespace moire::cli

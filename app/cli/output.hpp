@@ -18,16 +18,17 @@ struct Output {
 
 // Adds --format with all formats; `help` precedes their list. `output` must outlive the command.
 CLI::Option* add_format(CLI::App& command, Output& output, const std::string& help = "");
-// Adds --out DIR; files in it are called `name`, such as "<scenario>".
+// Adds --out DIR. `name` is the name of the files in DIR, without extension, such as "<scenario>".
 CLI::Option* add_out(CLI::App& command, Output& output, const std::string& name);
 
-// Where a document goes: each format to stdout, one after the other, or to <out>/<stem>.<extension>. Without --format,
-// the first format. Files are opened before the simulation, so that a path that cannot be written fails early. All
-// functions throw core::RunFailure, write() also process::OutputLost.
+// Writes a document in each requested format: to stdout, one format after the other, or to <out>/<stem>.<extension>.
+// Without --format, only the first of report::formats() is written. The constructor opens the files before the
+// simulation, so that a path that cannot be written fails early. All functions throw core::RunFailure; write() also
+// throws process::OutputLost.
 class Destination {
  public:
   Destination(const Output& output, const std::string& stem);
-  // Adds another file.
+  // Adds another file to which the document is written.
   void add(const report::Format& format, const std::filesystem::path& file);
   // Writes all files, even if one of them fails.
   void write(const report::Document& document);
@@ -35,7 +36,7 @@ class Destination {
  private:
   struct Target {
     const report::Format* format;
-    std::unique_ptr<process::OutputFile> file;  // none: stdout
+    std::unique_ptr<process::OutputFile> file;  // null: stdout
   };
   std::vector<Target> targets_;
 };

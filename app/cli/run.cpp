@@ -1,4 +1,4 @@
-// moire run: simulates a scenario and reports.
+// moire run: simulates a scenario and reports its results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ struct RunArguments {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-// The exit status of a study with runs that did not end well is that of the first such run.
+// To call if no run failed in another way than by a deadlock. Prints the report of the first deadlocked run, if there
+// is one, and returns the exit status of the command.
 int first_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
   const auto first = std::find_if(result.runs.begin(), result.runs.end(),
                                   [](const study::RunResult& run) { return !run.ended_well(); });
@@ -88,7 +89,8 @@ int run(const RunArguments& arguments) {
 
 void add_run(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "Simulate a scenario: metrics and, with variants, their comparison");
+  CLI::App* command =
+      app.add_subcommand("run", "Simulate a scenario and print its metrics and, with variants, their comparison");
   command->add_option("FILE", arguments->file, "The scenario")->required()->type_name("");
   command
       ->add_option("--set", arguments->sets,
@@ -98,9 +100,10 @@ void add_run(CLI::App& app, Action& action) {
   add_format(*command, arguments->output);
   auto* out = add_out(*command, arguments->output, "<scenario>");
   command
-      ->add_option("--timeline", arguments->timeline,
-                   "Write a Perfetto trace; with several runs, each run has its own file, with its name before the "
-                   "extension: out.pftrace, out.fused.pftrace")
+      ->add_option(
+          "--timeline", arguments->timeline,
+          "Write a timeline as a Perfetto trace; each of several runs gets its own file, with the name of the run "
+          "before the extension: out.fused.pftrace for out.pftrace")
       ->check(a_name())
       ->type_name("FILE");
   command
@@ -117,13 +120,14 @@ void add_run(CLI::App& app, Action& action) {
   command
       ->add_option("--fold", arguments->folding,
                    "Simulate one block of nodes if all blocks do the same: auto (the default), off, or require, which "
-                   "refuses other runs and gives the reason. It does not change results")
+                   "refuses a run whose blocks differ and gives the reason. It does not change results")
       ->transform(CLI::CheckedTransformer(std::map<std::string, study::Folding>{
           {"auto", study::Folding::automatic}, {"off", study::Folding::off}, {"require", study::Folding::require}}))
       ->type_name("auto|off|require");
   command->add_flag("--progress", arguments->progress,
                     "Report the progress on stderr every ten seconds, even if stderr is not a terminal");
-  command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
+  command->add_flag("--stats", arguments->stats,
+                    "Print events, events per second and peak memory of each run on stderr");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }
 

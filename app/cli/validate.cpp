@@ -29,9 +29,10 @@ struct ValidateArguments {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-// For a file of another kind, say so instead of listing unknown keys.
+// True if the file is a validation file, or if its kind is not known. Otherwise reports the kind of the file, which
+// helps the user more than a list of unknown keys.
 bool is_a_validation(const std::string& file, config::Diagnostics& diagnostics) {
-  config::Diagnostics ignored;  // reported when the file is loaded
+  config::Diagnostics ignored;  // the caller has loaded the file and has its errors
   const auto tree = config::load(file, {}, ignored);
   const auto kind = tree ? kind_of(*tree) : std::nullopt;
   if (!kind || kind == FileKind::validation) return true;
@@ -41,7 +42,7 @@ bool is_a_validation(const std::string& file, config::Diagnostics& diagnostics) 
   return false;
 }
 
-// A file and its result; nothing after saying what is wrong, with the status in `status`.
+// Returns a file and its result. After an error, prints it, stores the exit status in `status` and returns nothing.
 std::optional<validate::Validated> validated(const ValidateArguments& arguments, const std::string& file,
                                              std::optional<Destination>& destination, int& status) {
   config::Diagnostics diagnostics;
@@ -113,8 +114,9 @@ void add_validate(CLI::App& app, Action& action) {
       ->required()
       ->type_name("");
   command
-      ->add_option("--set", arguments->sets,
-                   "Change a value, path=value; system.* and program.* in every scenario, everything else in FILE")
+      ->add_option(
+          "--set", arguments->sets,
+          "Change a value, path=value; paths system.* and program.* change every scenario, all others change FILE")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
   auto* format = add_format(*command, arguments->output);

@@ -1,5 +1,5 @@
 // An importer describes itself in its own file: the name of its command, what it reads and makes, its options, and the
-// function that does it. importers.cpp lists all importers; `moire import` has a command for each.
+// function that converts a file. importers.cpp lists all importers; `moire import` has a command for each.
 #pragma once
 
 #include <filesystem>
@@ -20,18 +20,18 @@ struct Imported {
 
 struct Option {
   std::string name;  // "--gpu"
-  std::string type;  // of its value, for the help: "FILE"
+  std::string type;  // what the help shows for its value: "FILE"
   std::string meaning;
   std::vector<std::string> choices{};  // empty: any text
 };
-using Given = std::map<std::string, std::string>;  // the options given, by name; --out, too
+using Given = std::map<std::string, std::string>;  // the options that the user gave, --out included: name to value
 
 struct Importer {
   std::string name;
   std::string meaning;
-  std::string file;  // the file that it reads
+  std::string file;  // help text of the file that it reads
   std::vector<Option> options;
-  std::string out;  // what --out does
+  std::string out;  // help text of the option --out
   // Paths in the result are relative to `out_folder`. Returns nothing and reports why if the file cannot be converted.
   std::optional<Imported> (*run)(const std::string& file, const Given& given, const std::filesystem::path& out_folder,
                                  config::Diagnostics& diagnostics);

@@ -58,27 +58,28 @@ constexpr std::array known_gpus = {
     KnownGpu{amd, 0x74b5, "MI300X (virtual function)", "mi300x.yaml", GpuForm::module, ""},
 };
 
-// For dumps that do not give the device id.
+// Identifies an AMD GPU in a dump that has no PCI device id.
 struct ByArchitecture {
   std::string_view gcn;
   std::int64_t cus;
   KnownGpu gpu;
 };
 constexpr std::array by_architecture = {
+    ByArchitecture{"gfx942",
+                   304,
+                   {amd, 0, "MI300X", "mi300x.yaml", GpuForm::module,
+                    "it is identified by architecture and number of CUs alone; an MI325X has the same, but larger and "
+                    "faster memory"}},
     ByArchitecture{
-        "gfx942",
-        304,
-        {amd, 0, "MI300X", "mi300x.yaml", GpuForm::module,
-         "it is identified by architecture and CUs alone, which the MI325X shares, whose memory is larger and faster"}},
-    ByArchitecture{"gfx90a",
-                   104,
-                   {amd, 0, "MI210 or a die of an MI250", "mi210.yaml", GpuForm::module,
-                    "it is identified by architecture and CUs alone; the file describes the MI210, with three links"}},
+        "gfx90a",
+        104,
+        {amd, 0, "MI210 or a die of an MI250", "mi210.yaml", GpuForm::module,
+         "it is identified by architecture and number of CUs alone; the file describes the MI210, with three links"}},
     ByArchitecture{"gfx90a", 110, {amd, 0, "die of an MI250X", "mi210.yaml", GpuForm::module, mi250}},
     ByArchitecture{"gfx908", 120, {amd, 0, "MI100", "", GpuForm::card, ""}},
 };
 
-// RCCL before 2023 writes numbers: 908, 910 (gfx90a), 942.
+// Returns a name such as "gfx90a". RCCL before 2023 writes numbers instead: 908, 910 (gfx90a), 942.
 std::string architecture(const std::string& gcn) {
   if (gcn == "910") return "gfx90a";
   if (!gcn.empty() && gcn.find_first_not_of("0123456789") == std::string::npos) return "gfx" + gcn;

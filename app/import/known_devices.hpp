@@ -30,16 +30,17 @@ inline constexpr std::uint32_t nvidia = 0x10de;
 inline constexpr std::uint32_t amd = 0x1002;
 inline constexpr std::uint32_t mellanox = 0x15b3;
 
-// By PCI id, else (AMD) by architecture and number of compute units; nullptr if unknown.
+// Finds a GPU by its PCI id, or an AMD GPU without one by its architecture and number of compute units; nullptr if
+// unknown.
 const KnownGpu* known_gpu(const TopologyGpu& gpu);
 bool is_amd(const TopologyGpu& gpu);
-// How commercial machines link this many of them; empty if there are several ways.
+// Returns how commercial machines with this number of GPUs of this kind are wired; nothing if there are several ways.
 std::optional<link::Wiring> usual_wiring(const KnownGpu& gpu, std::size_t gpus);
 
-// What the dump says about the GPU: "NVIDIA 0x2335 (sm 90)", "gfx908 with 120 CUs".
+// Returns what the dump says about the GPU: "PCI device 0x10de:0x2335, sm 90", "gfx908 with 120 CUs, no PCI device id".
 std::string what_is_said(const TopologyGpu& gpu);
 
-// Bandwidth of one link in GB/s that NCCL and RCCL assume; 0 if we do not know it.
+// Returns the bandwidth of one link in GB/s that NCCL and RCCL assume; 0 if unknown.
 double library_link_rate(const TopologyGpu& gpu, LinkKind kind);
 
 struct KnownNic {
@@ -47,7 +48,7 @@ struct KnownNic {
   std::string_view remark;  // differences from the file
 };
 KnownNic known_nic(std::int64_t megabits, const std::string& name, const PciDevice* pci);
-// For a card that the dump describes only as a PCI device.
+// Finds the file for a card that the dump describes only as a PCI device.
 KnownNic known_card(const PciDevice& pci);
 std::string what_is_said(const PciDevice& card);
 

@@ -229,9 +229,9 @@ class Import {
         wiring_ = Wiring::nvswitch;
         note(
             fmt::format("only {} of {} pairs of GPUs have links ({} per GPU). A partial mesh is not modelled; a switch "
-                        "is used instead, so that what a GPU sends to all its neighbours at once is right; a single "
-                        "pair is too fast, and pairs without a link, which communicate over PCIe or through other "
-                        "GPUs, are far too fast. --wiring chooses another wiring",
+                        "is used instead. The rate from a GPU to all its neighbours at once is then right, but the "
+                        "rate of a single pair is too high. It is far too high for pairs without a link, which "
+                        "communicate over PCIe or through other GPUs. --wiring chooses another wiring",
                         wires_.linked_pairs(), gpus() * (gpus() - 1) / 2,
                         span(*std::min_element(wires_.links.begin(), wires_.links.end()),
                              *std::max_element(wires_.links.begin(), wires_.links.end()))));
@@ -256,8 +256,7 @@ class Import {
 
   std::int64_t peers() const { return static_cast<std::int64_t>(gpus()) - 1; }
 
-  // The number in the dump if it shows a mesh with at most the port's links; else the port's links divided by the
-  // peers.
+  // A pair gets the port's links divided by the number of peers, or fewer if the dump shows a mesh with fewer.
   void choose_links_of_pairs() {
     if (wiring_ != Wiring::full_mesh || gpus() < 2) return;
     system_.links_per_pair = std::max<std::int64_t>(1, gpu_->port.links / peers());
@@ -296,9 +295,9 @@ class Import {
     const double of_file = static_cast<double>(ours) * gpu_->port.link_bandwidth.value * gpu_->port.payload_efficiency;
     if (rate > 0 && ours > 0) {
       const double of_dump = static_cast<double>(most) * rate * 1e9;
-      line += fmt::format(", {:.1f} GB/s by {}'s estimate; {} stores {:.1f} GB/s over {} ({})", of_dump / 1e9,
-                          wires_.kind == LinkKind::xgmi ? "RCCL" : "NCCL", gpu_file(), of_file / 1e9, ours,
-                          percent(of_file, of_dump));
+      line += fmt::format(", {:.1f} GB/s by {}'s estimate; by {}, stores have {:.1f} GB/s over {} links ({})",
+                          of_dump / 1e9, wires_.kind == LinkKind::xgmi ? "RCCL" : "NCCL", gpu_file(), of_file / 1e9,
+                          ours, percent(of_file, of_dump));
     }
     fact(line);
     if (fewest != ours || most != ours) {
@@ -506,8 +505,8 @@ class Import {
     if (topology_.cpus > 1) parts.push_back(counted(static_cast<std::int64_t>(topology_.cpus), "CPU"));
     if (!parts.empty()) {
       note(
-          fmt::format("{} not modelled: every GPU and NIC has its own PCIe slot, which it does not share, and nothing "
-                      "is slower between CPUs",
+          fmt::format("not modelled: {}. Every GPU and NIC has a PCIe slot of its own, and traffic between CPUs is not "
+                      "slower",
                       config::join(parts)));
     }
     if (topology_.hosts > 1) {

@@ -14,10 +14,10 @@ namespace moire::importing {
 
 struct NcclTopoOptions {
   std::filesystem::path configs = "configs";  // contains hardware/ and libraries/
-  std::string gpu;                            // hardware file; empty: chosen by the dump
+  std::string gpu;                            // hardware file; empty: determined from the dump
   std::string nic;                            // as `gpu`; "none": no NICs
   std::optional<link::Wiring> wiring;
-  std::string graph;                       // a graph dump to compare with
+  std::string graph;                       // a graph dump to compare with; empty: none
   std::filesystem::path out_folder = ".";  // folder of the result, to which its paths are relative
 };
 

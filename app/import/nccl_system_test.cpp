@@ -29,7 +29,7 @@ NcclTopoOptions options() {
   return options;
 }
 
-// Path and value of every key of a system, except its description.
+// Returns the path and value of every key of a system, except its description.
 std::vector<std::pair<std::string, std::string>> said(const config::Node& tree) {
   config::Diagnostics diagnostics;
   std::vector<config::Provenance> provenance;
@@ -196,7 +196,7 @@ TEST(NcclSystem, NamesOfTheDumpCannotWriteYaml) {
   EXPECT_THAT(built.imported->notes, Contains(HasSubstr("eth0?nodes: 9??x: 1 (10 Gb/s)")));
 }
 
-// Third-party files, each with the expected result. They are read where they are kept.
+// A third-party dump, the options that it needs, and the expected system. The dumps are read from shared_data().
 struct Foreign {
   const char* file;
   const char* gpu;  // options that the file needs; "" if none
@@ -218,7 +218,7 @@ fs::path shared_data() {
 TEST_P(ForeignDumps, BecomesTheSystemItIs) {
   const Foreign& foreign = GetParam();
   const fs::path file = shared_data() / "nccl-topo" / foreign.file;
-  if (!fs::exists(file)) GTEST_SKIP() << "third-party file " << file << " is not here";
+  if (!fs::exists(file)) GTEST_SKIP() << "third-party file " << file << " is missing";
   config::Diagnostics diagnostics;
   NcclTopoOptions how = options();
   if (*foreign.gpu) how.gpu = (source / "configs/hardware" / foreign.gpu).string();
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(NcclSystem, ForeignFilesThatAreNoDumpsAreTold) {
   const fs::path folder = shared_data() / "nccl-topo";
-  if (!fs::exists(folder)) GTEST_SKIP() << "third-party files " << folder << " are not here";
+  if (!fs::exists(folder)) GTEST_SKIP() << "third-party files " << folder << " are missing";
   const auto errors = [&folder](const char* file) {
     config::Diagnostics diagnostics;
     EXPECT_FALSE(import_nccl_topo((folder / file).string(), options(), diagnostics).has_value());
@@ -293,14 +293,14 @@ TEST(NcclSystem, ForeignFilesThatAreNoDumpsAreTold) {
 
 TEST(NcclSystem, AGraphOfTheSameMachineAgrees) {
   const fs::path folder = shared_data() / "nccl-topo";
-  if (!fs::exists(folder)) GTEST_SKIP() << "third-party files " << folder << " are not here";
+  if (!fs::exists(folder)) GTEST_SKIP() << "third-party files " << folder << " are missing";
   NcclTopoOptions how = options();
   how.graph = (folder / "azure-ncv4-graph.xml").string();
   config::Diagnostics diagnostics;
   const auto imported = import_nccl_topo((folder / "azure-ncv4-topo.xml").string(), how, diagnostics);
   ASSERT_TRUE(imported.has_value()) << diagnostics.str();
   EXPECT_THAT(imported->yaml, HasSubstr("ring: 2 channels of 12 GB/s, worst path SYS"));
-  EXPECT_THAT(imported->notes, ::testing::Not(Contains(HasSubstr("NCCL's rings take"))));
+  EXPECT_THAT(imported->notes, ::testing::Not(Contains(HasSubstr("NCCL's rings use"))));
 }
 
 }  // namespace

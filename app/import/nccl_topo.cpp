@@ -34,23 +34,23 @@ Importer nccl_topo_importer() {
       .name = "nccl-topo",
       .meaning = "Convert a topology dump of NCCL or RCCL into a system file",
       .file = "The file that NCCL or RCCL wrote with NCCL_TOPO_DUMP_FILE=FILE",
-      .options = {{"--graph", "FILE",
-                   "The file that it wrote with NCCL_GRAPH_DUMP_FILE; it is compared with the dump and described in "
-                   "the comments"},
-                  {"--gpu", "HARDWARE.yaml", "The GPU's hardware file; default: the one for the dump's PCI device"},
-                  {"--nic", "HARDWARE.yaml",
-                   "The NIC's hardware file; default: the one for the dump's NIC and speed. none: leave NICs out"},
-                  {"--wiring",
-                   "WIRING",
-                   "How the GPUs are connected, if the dump does not state it or states something that is not "
-                   "modelled: nvswitch, full_mesh, pcie, none",
-                   {"nvswitch", "full_mesh", "pcie", "none"}},
-                  {"--configs", "DIR",
-                   "The folder that contains hardware/ and libraries/; default: configs in the current folder"}},
+      .options =
+          {{"--graph", "FILE",
+            "The file that NCCL or RCCL wrote with NCCL_GRAPH_DUMP_FILE=FILE; it is compared with the topology "
+            "dump and described in the comments of the result"},
+           {"--gpu", "HARDWARE.yaml", "The GPU's hardware file; default: the file for the PCI device in the dump"},
+           {"--nic", "HARDWARE.yaml",
+            "The NIC's hardware file; default: the file for the NIC and the speed in the dump. none: leave NICs out"},
+           {"--wiring",
+            "WIRING",
+            "How the GPUs are connected, if the dump does not state it or states something that is not "
+            "modelled: nvswitch, full_mesh, pcie, none",
+            {"nvswitch", "full_mesh", "pcie", "none"}},
+           {"--configs", "DIR",
+            "The folder that contains hardware/ and libraries/; default: configs in the current folder"}},
       .out =
-          "Write the system file there, replacing an old one. Without it the file goes to stdout, with paths that "
-          "start "
-          "at the current folder",
+          "Write the system file to FILE, replacing an old one. Without this option it goes to stdout, and its paths "
+          "start at the current folder",
       .run = run};
 }
 

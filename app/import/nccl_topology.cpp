@@ -130,7 +130,7 @@ class Reader {
     slot.device = code(element, "device");
     slot.transfers = transfers(element);
     slot.width = number(element, "link_width", 16, 0, 64);
-    if (slot.width == 0) slot.width = 16;  // from virtual machines; NCCL assumes 16, too
+    if (slot.width == 0) slot.width = 16;  // virtual machines report 0; NCCL assumes 16, too
     slot.cpu = cpu;
     path_.push_back(next_id_++);
     slot.path = path_;
@@ -160,7 +160,7 @@ class Reader {
     }
   }
 
-  // Reads "32.0 GT/s PCIe"; 0 for rates that NCCL does not know.
+  // Reads a text like "32.0 GT/s PCIe"; returns 0 for rates that NCCL does not know.
   double transfers(const pugi::xml_node& element) {
     const std::string_view text = element.attribute("link_speed").value();
     double rate = 0;
@@ -234,7 +234,7 @@ class Reader {
     nic.name = element.attribute("name").value();
     nic.order = number(element, "dev", static_cast<std::int64_t>(topology_.nics.size()), 0, 1 << 20);
     nic.megabits = number(element, "speed", 0, -1, 100'000'000);
-    if (nic.megabits <= 0) nic.megabits = 10000;  // NCCL's value if the driver reports none
+    if (nic.megabits <= 0) nic.megabits = 10000;  // the speed that NCCL assumes if the driver reports none
     const std::string_view guid = element.attribute("guid").value();
     nic.rdma = rdma_name(nic.name) || (!guid.empty() && guid.find_first_not_of("0x") != std::string_view::npos);
     nic.gpu_direct = is_flag_set(element, "gdr");
@@ -269,7 +269,7 @@ class Reader {
       for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].order = static_cast<std::int64_t>(i);
       return;
     }
-    // NCCL leaves out GPUs that do not take part in the call, and so do we.
+    // NCCL leaves out GPUs that do not take part in the call, which have no <gpu> element. So does Moire.
     topology_.uneven_gpus = described < gpus.size();
     std::erase_if(gpus, [](const TopologyGpu& gpu) { return !gpu.described; });
     std::stable_sort(gpus.begin(), gpus.end(),
@@ -295,7 +295,8 @@ class Reader {
 }  // namespace
 
 double PciDevice::raw_bandwidth() const {
-  // 8b/10b up to PCIe 2, 128b/130b up to PCIe 5, FLITs of 242 bytes in 256 in PCIe 6.
+  // Line coding is 8b/10b up to PCIe 2 and 128b/130b up to PCIe 5. PCIe 6 has FLITs of 256 bytes with 242 bytes of
+  // data.
   const double coding = transfers < 8 ? 0.8 : transfers < 64 ? 128.0 / 130 : 242.0 / 256;
   return transfers * 1e9 * coding / 8 * static_cast<double>(width);
 }
@@ -356,10 +357,10 @@ std::optional<Topology> read_nccl_topology(const std::string& name, const std::s
     complaints.error(
         topology.place,
         topology.unclassed > 0
-            ? fmt::format("it names no GPU: {} PCI devices have neither class nor device; NCCL fills these in "
+            ? fmt::format("the dump names no GPU: {} PCI devices have neither class nor device; NCCL fills these in "
                           "from the running machine",
                           topology.unclassed)
-            : "it names no GPU",
+            : "the dump names no GPU",
         "use what NCCL writes on that machine with NCCL_TOPO_DUMP_FILE=topology.xml, or write the system file by hand "
         "(configs/README.md)");
   }

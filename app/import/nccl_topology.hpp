@@ -48,10 +48,10 @@ struct TopologyNic {
   std::string name;
   std::int64_t order = 0;  // dev, else position in the file
   std::int64_t megabits = 0;
-  bool rdma = false;                  // false: sockets on a network interface
-  bool gpu_direct = false;            // gdr
-  bool in_network_reduction = false;  // coll
-  std::optional<PciDevice> pci;       // absent directly under a CPU
+  bool rdma = false;                  // false: a network interface that NCCL uses through sockets
+  bool gpu_direct = false;            // attribute gdr
+  bool in_network_reduction = false;  // attribute coll
+  std::optional<PciDevice> pci;       // absent if the NIC is directly under a CPU
   config::Place place;
 };
 
@@ -71,17 +71,17 @@ struct Topology {
   bool described() const { return !gpus.empty() && gpus.front().described; }
 };
 
-inline constexpr std::size_t most_gpus = 72;                 // of a node
+inline constexpr std::size_t most_gpus = 72;                 // GPUs of a node
 inline constexpr std::uintmax_t most_dump_bytes = 16 << 20;  // a dump of 8 GPUs has about 10 KB
 
-// Returns nothing and reports all errors if the text is not such a dump.
+// Returns nothing and reports all errors if the text is not a topology dump.
 std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,
                                            config::Diagnostics& diagnostics);
 
 // True if the first element of an XML text is <name>. Reads no further.
 bool starts_with_element(std::string_view text, std::string_view name);
 
-// Names what a text is if it is not a topology dump: "the text of nvidia-smi topo -m". Empty if it may be one.
+// Says what a text is if it is not a topology dump, such as "the text of 'nvidia-smi topo -m'". Empty if it may be one.
 std::string other_than_topology(const std::string& text);
 
 }  // namespace moire::importing

@@ -39,12 +39,12 @@ TEST(NcclTopology, ReadsGpusByRankAndNicsByDevice) {
   EXPECT_EQ(topology.gpus[0].pci.bus_id, "first");
   EXPECT_EQ(topology.gpus[1].pci.device, 0x74a1U);
   EXPECT_EQ(topology.gpus[1].gcn, "gfx942");
-  EXPECT_EQ(topology.gpus[1].pci.width, 16) << "0 is 16";
+  EXPECT_EQ(topology.gpus[1].pci.width, 16) << "a width of 0 counts as 16";
   EXPECT_NEAR(topology.gpus[1].pci.raw_bandwidth(), 63.0e9, 0.1e9) << "PCIe 5.0 x16";
   EXPECT_EQ(topology.gpus[0].pci.raw_bandwidth(), 0);
   ASSERT_EQ(topology.nics.size(), 2U);
   EXPECT_EQ(topology.nics[0].name, "eth0");
-  EXPECT_EQ(topology.nics[0].megabits, 10000) << "what NCCL takes where no speed is known";
+  EXPECT_EQ(topology.nics[0].megabits, 10000) << "NCCL assumes 10 Gb/s if no speed is known";
   EXPECT_FALSE(topology.nics[0].rdma);
   EXPECT_FALSE(topology.nics[0].pci.has_value());
   EXPECT_TRUE(topology.nics[1].rdma && topology.nics[1].gpu_direct && topology.nics[1].in_network_reduction);
@@ -107,7 +107,7 @@ TEST(NcclTopology, WhatIsNoDumpIsTold) {
   EXPECT_NE(errors_of("{\"name\": 1}").find("this is JSON"), std::string::npos);
   EXPECT_NE(errors_of("<graphs version=\"1\"/>").find("this one to --graph"), std::string::npos);
   EXPECT_NE(errors_of("<algo/>").find("the root element is <algo>, not <system>"), std::string::npos);
-  EXPECT_NE(errors_of("<system version=\"1\"/>").find("it names no GPU"), std::string::npos);
+  EXPECT_NE(errors_of("<system version=\"1\"/>").find("the dump names no GPU"), std::string::npos);
   EXPECT_NE(errors_of("<system>\n <cpu>\n</system>").find("t.xml:3:"), std::string::npos);
   EXPECT_NE(
       errors_of(std::string("<system>\0</system>", 18)).find("t.xml:1:9: this is not well-formed XML: a zero byte"),

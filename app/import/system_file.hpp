@@ -11,8 +11,8 @@ namespace moire::importing {
 
 struct SystemFile {
   std::string title;               // first line of the comment
-  std::vector<std::string> facts;  // what the source says
-  std::vector<std::string> notes;  // what the system lacks or changes
+  std::vector<std::string> facts;  // what the imported file states
+  std::vector<std::string> notes;  // what the system lacks, or states differently
   std::string description;
   std::int64_t gpus = 1;
   std::filesystem::path gpu;
@@ -23,13 +23,13 @@ struct SystemFile {
   std::filesystem::path library;  // empty: none
 };
 
-// Foreign text made safe for a comment: printable ASCII, shortened if it is long.
+// Makes a text of the dump safe for a comment: printable ASCII, shortened if it is long.
 std::string printable(std::string_view text);
 
 // Wraps text at spaces; every line but the first starts with `rest`.
 std::string wrapped(const std::string& text, const std::string& first, const std::string& rest);
 
-// Paths are written relative to `folder`.
+// Returns the text of the file. Its paths are relative to `folder`.
 std::string to_yaml(const SystemFile& system, const std::filesystem::path& folder);
 
 }  // namespace moire::importing

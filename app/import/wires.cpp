@@ -114,7 +114,7 @@ bool nics_are_near(const Topology& topology, const std::vector<TopologyNic>& nic
   const std::size_t gpus = topology.gpus.size();
   const std::size_t slots = std::min(nics.size(), gpus);
   if (slots == 0) return true;
-  // near[s]: the NICs that are nearest to all GPUs of slot s.
+  // near[s]: the NICs that are among the nearest ones of every GPU of slot s.
   std::vector<std::optional<std::set<std::size_t>>> near(slots);
   for (std::size_t g = 0; g < gpus; ++g) {
     const std::vector<std::size_t> nearest = nearest_nics(topology.gpus[g], nics);

@@ -1,4 +1,4 @@
-// What the links of a dump connect.
+// Determines what the links of a dump connect.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ enum class Shape {
 struct Wires {
   Shape shape = Shape::none;
   LinkKind kind = LinkKind::nvlink;              // kind of the first link
-  std::vector<std::int64_t> links;               // by GPU: links to a switch or to peers
-  std::vector<std::vector<std::int64_t>> pairs;  // by two GPUs: links between them
+  std::vector<std::int64_t> links;               // by GPU: number of links to a switch and to peers
+  std::vector<std::vector<std::int64_t>> pairs;  // [a][b]: number of links to GPU b that GPU a has in the dump
   std::size_t switches = 0;                      // different switches in the dump; virtual machines report one
   std::int64_t to_itself = 0;                    // links that end at their own GPU
   std::int64_t to_cpu = 0;                       // NVLink and C2C links to CPUs
   std::int64_t astray = 0;                       // links to a device that is not in the dump
-  bool one_sided = false;                        // some a to b have other numbers than b to a
+  bool one_sided = false;                        // true if a pair has other numbers of links at its two ends
 
-  std::int64_t fewest() const;  // links of a GPU; in a mesh, links of a pair
-  std::int64_t most() const;
+  std::int64_t fewest() const;  // links of the GPU with fewest, if there is a switch; else of the pair with fewest
+  std::int64_t most() const;    // likewise, for the GPU or the pair with most
   std::size_t linked_pairs() const;
 };
 

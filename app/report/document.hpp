@@ -1,5 +1,6 @@
-// What a command reports: fields, notes, tables and figures, in order. A command makes one document of its result, and
-// formats.hpp writes it for people or for programs. Cells keep the type of their value, so numbers stay numbers.
+// A document is the report of a command: fields, notes, tables and figures, in order. A command makes one document of
+// its result, and the functions of formats.hpp write it for people or for programs. Cells keep the type of their value,
+// so numbers stay numbers.
 //
 //   Document document{.title = "Fused against bulk-synchronous"};
 //   document.add(Field{"scenario", "c3"});
@@ -36,7 +37,8 @@ inline constexpr unsigned programs = csv | json;
 inline constexpr unsigned all = people | programs;
 }  // namespace in
 
-// How a page highlights something.
+// How a page highlights a cell or a text. note: a remark; held: a limit is met; beyond: a limit is exceeded, or a run
+// has failed.
 enum class Mark { none, note, held, beyond };
 
 struct Field;
@@ -44,7 +46,7 @@ struct Field;
 struct Cell {
   using List = std::vector<Cell>;
   using Record = std::vector<Field>;
-  // monostate: programs do not see the cell; nullptr: JSON has null. Only programs see records.
+  // monostate: programs do not see the cell. nullptr: JSON has null. Only programs see records.
   std::variant<std::monostate, std::nullptr_t, std::string, Number, std::int64_t, bool, List, Record> value;
   Mark mark = Mark::none;
 
@@ -74,7 +76,7 @@ struct Field {
   Cell value;
 };
 
-// Record is a complete type from here on.
+// Field, and with it Cell::Record, is a complete type from here on.
 inline Cell::Cell() = default;
 template <class T>
 Cell::Cell(const std::optional<T>& known) : Cell(known ? Cell(*known) : Cell()) {}
@@ -125,12 +127,13 @@ struct Table {
   Cell::Record record(std::size_t row) const;  // the row as JSON shows it
 };
 
-// A paragraph; a text of several lines keeps its line breaks.
+// A paragraph. A text of several lines keeps its line breaks.
 struct Note {
   std::string text;
   Mark mark = Mark::none;
 };
 
+// Lines of text, which a page shows as a list.
 struct List {
   std::vector<std::string> items;
   Mark mark = Mark::none;
@@ -147,6 +150,7 @@ struct Figures {
 
 struct Part;
 
+// The parts of a document or a section, in order.
 struct Parts {
   std::vector<Part> parts;
   // A table appears in CSV only if `readers` says so.

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A document with everything: fields, rows, columns for some readers, a section.
+// A document with a field, a table whose columns are for different readers, and a section.
 Document example() {
   Document document;
   document.title = "Fused & plain";

@@ -1,5 +1,5 @@
-// The formats in which a document is written. A format is a file, write_<name>.cpp, and one line in formats.cpp; from
-// that line follow `--format`, its help and its error messages. Equal documents give equal bytes.
+// The formats in which a document is written. A format is a file, write_<name>.cpp, and one line in formats.cpp.
+// `--format`, its help and its error messages follow from this line. Equal documents give equal bytes.
 #pragma once
 
 #include <string>
@@ -15,18 +15,18 @@ struct Format {
   std::string (*write)(const Document& document);
 };
 
-const std::vector<Format>& formats();           // the first is the default
-const Format& format(const std::string& name);  // must be one of them
+const std::vector<Format>& formats();           // the first format is the default
+const Format& format(const std::string& name);  // `name` must be that of one of the formats
 
-// Titles, notes and aligned tables.
+// Writes titles, notes and aligned tables for a terminal.
 std::string write_text(const Document& document);
-// One line for each row. Consecutive tables with the same columns become one table.
+// Writes one line for each row of a table. Consecutive tables with the same columns become one table.
 std::string write_csv(const Document& document);
 std::string write_json(const Document& document);
 std::string write_json(const std::vector<Document>& documents);  // as an array
-// A self-contained page with figures. Throws core::RunFailure if gnuplot is missing.
+// Writes a self-contained page with figures. Throws core::RunFailure if gnuplot is missing.
 std::string write_html(const Document& document);
-// Text for a pull request or a wiki.
+// Writes text for a pull request or a wiki.
 std::string write_markdown(const Document& document);
 
 std::string text_of(const Table& table);

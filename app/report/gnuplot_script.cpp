@@ -37,7 +37,7 @@ std::string gnuplot_text(const std::string& text) {
   return out + "\"";
 }
 
-// gnuplot takes tick labels as format strings.
+// gnuplot takes tick labels as format strings, so each % is doubled.
 std::string tick_label(const std::string& text) {
   std::string doubled;
   for (const char c : text) doubled += c == '%' ? "%%" : std::string(1, c);

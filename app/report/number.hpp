@@ -16,9 +16,9 @@ struct Number {
     counted,      // whole numbers without decimals, others with `digits`
     significant,  // `digits` significant digits
     exponent,     // "1.23e+07", `digits` decimals
-    telling,  // two decimals; below 1 three significant digits; none for whole numbers from 1000 and all from 100,000
+    telling,      // no decimals from 100,000, nor for whole numbers from 1000; else 2; below 1: 3 significant digits
   };
-  double value = 0;  // for programs, in their unit
+  double value = 0;  // the number that programs read
   std::string unit = {};
   int digits = 2;
   Style style = Style::fixed;
@@ -33,11 +33,11 @@ struct Number {
 // For people: "43.12 us", "+3.1 %".
 std::string shown(const Number& number);
 
-// Rounds to `decimals`, halves away from zero, never to -0. More digits of an error mean nothing and depend on the
-// order of a sum.
+// Rounds to `decimals` decimals, halves away from zero, and never to -0. Errors of validations and fits are rounded
+// because their further digits mean nothing and depend on the order in which they are summed.
 double rounded(double value, int decimals);
 
-// One unit for all times of a table, so that a column can be compared at a glance.
+// The unit of all times of a table. A common unit lets the reader compare the times of a column at a glance.
 struct TimeUnit {
   std::string name;
   double ps;

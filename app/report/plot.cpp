@@ -17,7 +17,7 @@ namespace moire::report {
 
 namespace {
 
-// Files instead of pipes, so that neither process has to wait for the other to read.
+// gnuplot reads and writes files instead of pipes, so that neither process has to wait for the other to read.
 class TemporaryFile {
  public:
   TemporaryFile() : file_(std::tmpfile()) {
@@ -117,7 +117,8 @@ std::string as_element(std::string text, const std::string& id) {
     replace_all(text, fmt::format("id='{}'", part), fmt::format("id='{}_{}'", id, part));
   replace_all(text, "id=\"gnuplot_canvas\"", "id=\"" + id + "\"");
   remove_all(text, "<title>" + id, "</title>");
-  remove_all(text, " id=\"" + id + "_plot_", "\"");  // gnuplot draws a curve and its legend as two parts of one name
+  // gnuplot draws a curve and its entry in the legend as two parts with the same id.
+  remove_all(text, " id=\"" + id + "_plot_", "\"");
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text + "\n";
 }

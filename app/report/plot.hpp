@@ -1,4 +1,4 @@
-// Figures as SVG, drawn by gnuplot. Equal figures give equal bytes.
+// Draws figures as SVG with gnuplot. Equal figures give equal bytes.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,16 @@ enum class Style {
   bars,   // around x; with categories, several series stand side by side
 };
 
-// Values that are not finite are left out, and on a logarithmic axis those that are not positive.
+// The values of one curve. Values that are not finite are left out and, on a logarithmic axis, those that are not
+// positive.
 struct Series {
-  std::string name;  // in the legend; empty: not listed
+  std::string name;  // in the legend; empty: the series is not in the legend
   std::vector<double> x = {};
   std::vector<double> y = {};
   Style style = Style::points;
   std::vector<double> x_low = {}, x_high = {};  // error bars of points: empty, or one for each x
   std::vector<double> y_low = {}, y_high = {};
-  std::optional<std::size_t> colour = {};  // series with the same number share a colour; absent: its own
+  std::optional<std::size_t> colour = {};  // series with the same number share a colour; absent: a colour of its own
 };
 
 struct Figure {
@@ -33,11 +34,12 @@ struct Figure {
   std::string y_label;
   bool log_x = false;
   bool log_y = false;
-  // Draws y = x with the same range on both axes, and dashed lines this fraction above and below (0: none).
+  // diagonal: draws y = x, with the same range on both axes. band: if positive, draws dashed lines at this fraction
+  // above and below y = x.
   bool diagonal = false;
   double band = 0;
   std::vector<double> y_lines = {};            // dashed horizontal lines
-  std::vector<std::string> x_categories = {};  // names of x = 0, 1, 2...; empty: numbers
+  std::vector<std::string> x_categories = {};  // labels of x = 0, 1, 2, ...; empty: x has numbers
   int width = 640;
   int height = 420;
   std::vector<Series> series = {};

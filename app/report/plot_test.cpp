@@ -36,7 +36,7 @@ TEST(Plot, IsOneElementForAPage) {
   EXPECT_THAT(text, testing::EndsWith("</svg>\n"));
   for (const char* part : {">Title<", ">x in us<", ">y in us<", ">curve<"}) EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(text, HasSubstr("id=\"first\""));
-  EXPECT_THAT(text, Not(HasSubstr("id='gp")));  // two figures on a page would share it
+  EXPECT_THAT(text, Not(HasSubstr("id='gp")));  // two figures on a page would share this id
   EXPECT_THAT(text, Not(HasSubstr("<title>")));
 }
 
@@ -119,7 +119,7 @@ TEST(Plot, BarsOfOneCategoryStandSideBySide) {
                    {.name = "q", .x = {0, 1}, .y = {3, 4}, .style = Style::bars}};
   const std::string script = gnuplot_script(figure, "f");
   EXPECT_EQ(count(script, "($"), 0);
-  EXPECT_EQ(count(script, "1:2:(0.4) with boxes"), 2);  // two of them fill 0.8 of a category
+  EXPECT_EQ(count(script, "1:2:(0.4) with boxes"), 2);  // two bars together fill 0.8 of a category
   EXPECT_THAT(script, HasSubstr("\n-0.2 1 "));
   EXPECT_THAT(script, HasSubstr("\n0.2 3 "));
 }

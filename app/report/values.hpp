@@ -1,4 +1,4 @@
-// Values of YAML files as cells: numbers become numbers.
+// Converts values of YAML files to cells. Texts that are numbers become numbers.
 #pragma once
 
 #include "app/report/document.hpp"
@@ -12,7 +12,8 @@ Cell value_of(const std::string& text);
 // For texts that may be versions, where 12.10 differs from 12.1: only integers become numbers.
 Cell count_or_text(const std::string& text);
 
-// A node that is a whole file becomes the file's name, which says more than its content. Quoted values stay text.
+// Converts a node and everything below it. A node that is a whole file becomes the file's name, because the name says
+// more to people than the content. Quoted values stay text.
 Cell value_of(const config::Node& node);
 
 }  // namespace moire::report

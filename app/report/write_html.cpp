@@ -1,4 +1,4 @@
-// Writes a self-contained page: styles and figures are inside.
+// Writes a self-contained page, which contains its styles and figures.
 #include <fmt/format.h>
 
 #include "app/report/formats.hpp"

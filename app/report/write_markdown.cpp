@@ -23,7 +23,7 @@ std::string inline_text(const std::string& text) {
   return out;
 }
 
-// Also escapes what would start a heading, a list or a quotation.
+// Also escapes a first character that would start a heading, a list or a quotation.
 std::string escaped(const std::string& text) {
   const bool starts_block = !text.empty() && std::string_view("#+->=~").find(text.front()) != std::string_view::npos;
   return (starts_block ? "\\" : "") + inline_text(text);

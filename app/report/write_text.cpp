@@ -27,7 +27,7 @@ std::string shown_lines(std::string_view text) {
   return out;
 }
 
-// The columns for text, aligned. Every line ends in a newline and none in blanks.
+// Aligns the columns of a table that text shows. Every line ends in a newline, and no line ends in blanks.
 class Aligned {
  public:
   explicit Aligned(const Table& table) : table_(table) {

@@ -29,7 +29,7 @@ namespace {
 std::size_t number_of(std::string_view part) {
   const auto& all = lost_parts();
   const auto known = std::find_if(all.begin(), all.end(), [part](const LostPart& lost) { return lost.name == part; });
-  MOIRE_INVARIANT(known != all.end(), "time was lost to a part that nobody declares");
+  MOIRE_INVARIANT(known != all.end(), "time was lost to a cause that no part declares");
   return static_cast<std::size_t>(known - all.begin());
 }
 
@@ -58,8 +58,8 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
       if (part.shares(kind, *run.system, *run.program)) kinds.push_back(&kind);
     }
   }
-  // With everything apart, a queue ends as it does alone, so the last kind gets the rest. If there is a kind that a
-  // counterfactual run cannot take apart completely, that kind gets the rest instead.
+  // Without any sharing a queue ends as it does alone, so the last kind is charged with the remaining difference to the
+  // queue alone. If a counterfactual run cannot remove one kind completely, that kind is charged with it instead.
   const std::optional<std::string_view> rest = machine::kind_that_stays_shared(*run.system);
   Apart apart{run.program->families(), {}};
   for (const part::BlameKind* kind : kinds) {

@@ -1,9 +1,9 @@
-// Where queues that run side by side lose time.
+// Determines where queues that run side by side lose time.
 //
 // The run is simulated several times, each time with one more kind of sharing removed: every queue then has the shared
-// resource for itself (the parts of the machine declare the kinds). How much earlier a queue ends is what it lost to
-// this kind of sharing, given that the later kinds are still shared. With everything apart, a queue ends as it does
-// alone, so the losses of a queue add up exactly.
+// resource for itself. The parts of the machine declare the kinds. If a queue now ends earlier, the difference is the
+// time that it lost to this kind of sharing. Without any sharing a queue ends at the same time as it does alone, so the
+// losses of a queue add up exactly.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,9 @@ struct QueueBlame {
   Time sum() const;
 };
 
-// `together`: the queues in the run; `alone`: each queue alone; `simulated`: simulates the run with some things apart.
-// Empty if one of those runs deadlocks, which can happen if the program's progress depends on which queue is first.
+// `together`: the queues in the run; `alone`: each queue alone; `simulated`: simulates the run without some kinds of
+// sharing. Returns nothing if one of these simulations deadlocks, which can happen if the program's progress depends on
+// which queue is first.
 std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueResult>& together,
                               const std::vector<QueueResult>& alone,
                               const std::function<RunResult(const machine::Apart&)>& simulated);

@@ -60,7 +60,7 @@ std::vector<QueueBlame> blame_of(const PreparedRun& run, int* simulations = null
 
 class Pairs : public testing::TestWithParam<std::string> {};
 
-// A queue that shares nothing takes the time that it takes alone; therefore the losses add up.
+// A queue that shares nothing takes as long as it does alone. Therefore the losses of a queue add up.
 TEST_P(Pairs, WithEverythingApartQueuesEndAsTheyDoAlone) {
   const PreparedRun run = prepared(GetParam());
   Apart apart{.queues = static_cast<std::uint32_t>(run.program->queues.size())};
@@ -79,7 +79,7 @@ TEST_P(Pairs, PartsAddUpToTheDifference) {
   for (std::size_t q = 0; q < queues.size(); ++q) EXPECT_EQ(queues[q].sum(), together[q].end - alone[q].end);
 }
 
-// A counterfactual run that takes nothing apart equals the run.
+// A counterfactual run that removes no kind of sharing equals the run.
 TEST_P(Pairs, NothingApartIsTheRunItself) {
   const PreparedRun run = prepared(GetParam());
   const RunResult result = simulate(run, nullptr);
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Blame, CopiesLeaveTheCusAlone) {
   int simulations = 0;
   const auto queues = blame_of(prepared(scenario_of("  queues:\n" + stream + copies)), &simulations);
-  EXPECT_EQ(simulations, 1) << "memory is all they share";
+  EXPECT_EQ(simulations, 1) << "the queues share only memory";
   EXPECT_GT(queues[0].of("memory"), Time{});
   EXPECT_EQ(queues[0].sum(), queues[0].of("memory"));
 }
@@ -119,7 +119,7 @@ TEST(Blame, DecompressionsOfTwoQueuesWaitForTheirEngine) {
   EXPECT_EQ(queues[1].of("cu_wait"), Time{});
 }
 
-// Serial queues never share anything; the second one loses only the wait for its turn.
+// Serial queues never share anything. The second queue loses only the time until the first queue has ended.
 TEST(Blame, SerialQueuesLoseTheirTurn) {
   const PreparedRun run = prepared(scenario_of("  order: serial\n  queues:\n" + stream + exchange));
   const auto queues = blame_of(run);
@@ -128,7 +128,7 @@ TEST(Blame, SerialQueuesLoseTheirTurn) {
   EXPECT_GT(queues[1].of("launch"), each_alone(run)[0].end - Time::from_us(10));
 }
 
-// A kernel that fills the GPU for long delays the other's first workgroup, and loses nothing itself.
+// A kernel that fills the GPU for a long time delays the first workgroup of the other queue's kernel.
 TEST(Blame, WaitingForTheFirstPlaceIsToldFromLaterWaves) {
   const std::string big = "    a: [{gemm: {m: 4096, n: 4096, k: 256}}]\n";
   const auto queues = blame_of(prepared(scenario_of("  queues:\n" + big + exchange)));

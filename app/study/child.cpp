@@ -103,7 +103,7 @@ class Child {
     return true;
   }
 
-  // The log until the child ended; empty if it crashed.
+  // The log messages of the child; empty before report(), and if the child crashed.
   const std::string& log() const { return log_; }
 
   ChildReport report() {

@@ -11,16 +11,16 @@ namespace moire::study {
 
 RunResult simulate_in_child(const std::function<RunResult()>& simulated, const std::function<void()>& tick);
 
-// The same for many, at most `at_once` in parallel; `begin` gets the number of each that starts.
+// The same for many simulations, at most `at_once` in parallel. Calls `begin` with the number of each one that starts.
 std::vector<RunResult> simulate_in_children(const std::vector<std::function<RunResult()>>& simulated,
                                             std::size_t at_once, const std::function<void(std::size_t)>& begin,
                                             const std::function<void()>& tick);
 
-// Calls `simulated` here, or in a child if the run uses SimGrid's engine, of which a process and its children can have
-// only one: all simulations of such a run are made in children of a process that makes none itself.
+// Calls `simulated` here, or in a child process if the run uses SimGrid's engine. A process and its children can have
+// only one such engine, so the process that calls this for several simulations must not simulate with SimGrid itself.
 RunResult simulate_apart(const PreparedRun& run, const std::function<RunResult()>& simulated);
 
-// A further simulation of a run.
+// Simulates a run once more, for example without some kinds of sharing (`apart`).
 RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart = {});
 
 // Adds the cost of a further simulation of the run.
@@ -28,7 +28,7 @@ void add(const RunStats& stats, RunStats& to);
 
 template <MaybeConst<Metric> T, class Each>
 void each_field(T& metric, const Each& each) {
-  // The kind is sent as an index: a process may be forked before the list of kinds exists.
+  // The kind is sent as an index, not as a pointer: the list of kinds may not exist yet when the process is forked.
   auto kind = metric.info == nullptr ? 0 : metric.info - metric_infos().data();
   each(kind, metric.value, metric.subject, metric.phase, metric.recorded);
   if constexpr (!std::is_const_v<T>) {

@@ -119,7 +119,7 @@ TEST(Children, LogInTheirOrder) {
     works.emplace_back([i] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20 * (3 - i)));
       core::log_info("work {}", i);
-      // A child of the child, as blame needs for its simulations.
+      // The child starts a child of its own, as blame does for its simulations.
       return run_in_child([i] { return core::log_info("below {}", i), std::string(); }, no_tick).text;
     });
   }

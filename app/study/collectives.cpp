@@ -6,7 +6,8 @@ namespace moire::study {
 
 namespace {
 
-// The collective's operations combined, by rank; ranks without any of them keep the initial begin.
+// Returns, by rank, the span of all operations of the collective together. Ranks that run none keep the begin
+// Time::max().
 std::vector<replay::Span> whole_spans(const builder::Exchange& exchange, std::size_t first,
                                       const replay::Result& result) {
   std::vector<replay::Span> whole;
@@ -30,7 +31,7 @@ std::vector<RankTime> rank_times(const builder::Exchange& exchange, std::size_t 
   std::vector<RankTime> times;
   const auto add = [&](const std::vector<program::Rank>& members) {
     Time last;
-    // A rank that is not simulated behaves like its image.
+    // A rank that is not simulated (folding) arrives when the simulated rank that stands for it arrives.
     for (const program::Rank member : members) last = std::max(last, spans[member % spans.size()].begin);
     for (const program::Rank member : members) {
       if (member >= spans.size()) continue;

@@ -16,7 +16,7 @@ struct RankTime {
   Time wait, move;
 };
 
-// For each simulated rank that takes part; empty if the collective has no operations.
+// Returns the times of each simulated rank that takes part; empty if the collective has no operations.
 std::vector<RankTime> rank_times(const builder::Exchange& exchange, std::size_t first_operation,
                                  const replay::Result& result);
 

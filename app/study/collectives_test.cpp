@@ -54,7 +54,7 @@ TEST(RankTimes, CommunicatorsWaitForTheirOwn) {
 TEST(RankTimes, OfABlockThatStandsForAllItsImagesAreMembers) {
   const auto groups = std::make_shared<const std::vector<std::vector<program::Rank>>>(
       std::vector<std::vector<program::Rank>>{{0, 2}, {1, 3}});
-  const auto result = result_of({{{us(1), us(9)}, {us(2), us(9)}}});  // of ranks 0 and 1 of four
+  const auto result = result_of({{{us(1), us(9)}, {us(2), us(9)}}});  // ranks 0 and 1 of four are simulated
   expect(rank_times(of(1, groups), 0, result), {{0, 8}, {0, 7}});
 }
 

@@ -8,7 +8,7 @@ namespace moire::study {
 
 namespace {
 
-// Over rows that have a value; the others are left out.
+// The mean or the maximum over the rows that have a value.
 class Summed {
  public:
   explicit Summed(SummaryKind kind) : kind_(kind) {}
@@ -40,7 +40,7 @@ SummaryRow summarise(SummaryKind kind, std::size_t variant, const std::vector<st
   return {kind, variant, *reduction.value(), std::exp(*log_speedup.value()), fraction.value(), efficiency.value()};
 }
 
-// Effective communication time and overlap efficiency E as arXiv 2406.06858, section 5, defines them.
+// Adds the effective communication time and the overlap efficiency E, as arXiv 2406.06858, section 5, defines them.
 void add_overlap_efficiency(const Scenario& scenario, std::size_t number, StudyResult& result) {
   const std::size_t first = number / scenario.variants.size() * scenario.variants.size();
   const std::size_t alone = first + *scenario.compute_only;

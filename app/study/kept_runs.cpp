@@ -45,7 +45,7 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-// Identifies a version of a file.
+// Returns a text that identifies a file and its version, or "none".
 std::string identity_of(const std::filesystem::path* file) {
   struct stat known {};
   if (file == nullptr || stat(file->c_str(), &known) != 0) return "none";
@@ -63,7 +63,7 @@ std::uint64_t hash_of(std::string_view bytes) {
 
 std::string key_of_study(const std::vector<std::string>& words) {
   Hash hash;
-  hash.add_file("/proc/self/exe");  // packed results fit one build only
+  hash.add_file("/proc/self/exe");  // the layout of packed results depends on the build
   for (const std::filesystem::path& file : process::inputs()) {
     hash.add_part(file.native());
     hash.add_file(file);
@@ -95,7 +95,7 @@ KeptRuns::Descriptor::~Descriptor() {
   if (number >= 0) close(number);
 }
 
-// Writes an entry whole or not at all: no entry could be found after a partial one.
+// Writes an entry completely or not at all, because the reader would find no entry after a partial one.
 void KeptRuns::append(const std::string& text) {
   if (process::write_all(descriptor_.number, text)) {
     whole_ += text.size();

@@ -14,7 +14,7 @@
 
 namespace moire::study {
 
-// A key of all that determines a result: this program, the contents of every file read so far, and `words`.
+// Returns a hash of everything that determines a result: this program, the contents of every file read so far, `words`.
 std::string key_of_study(const std::vector<std::string>& words);
 
 class KeptRuns {
@@ -24,7 +24,7 @@ class KeptRuns {
   KeptRuns(std::filesystem::path file, const std::string& key, bool resume);
   KeptRuns(const KeptRuns&) = delete;
   KeptRuns& operator=(const KeptRuns&) = delete;
-  // Tells the user where runs are kept, or removes the file if it has none or they are no longer needed.
+  // Tells the user where runs are kept, or removes the file if it has no runs or they are no longer needed.
   ~KeptRuns();
 
   std::size_t known() const { return known_.size(); }
@@ -32,9 +32,9 @@ class KeptRuns {
   // requested.
   const ChildReport* known(std::size_t number, const std::filesystem::path* timeline) const;
 
-  // If the disk is full, the run cannot be resumed, but its result is not lost.
+  // Appends a finished run to the file. If the disk is full, the run cannot be resumed, but its result is not lost.
   void keep(std::size_t number, const ChildReport& report, const std::filesystem::path* timeline);
-  // To call when every run has ended and the results are written.
+  // The caller calls this when every run has ended and the results are written.
   void not_needed() { kept_ = 0; }
 
  private:

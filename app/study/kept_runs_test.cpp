@@ -65,7 +65,7 @@ TEST(KeptRuns, AnEntryThatADiskDidNotTakeHidesNoLaterOne) {
   again.not_needed();
 }
 
-// If part of the first line were left before entries, every later command would refuse the file as not one of Moire.
+// If only a part of the first line were in the file, every later command would refuse it as a file of another program.
 TEST(KeptRuns, AFileWhoseFirstLineADiskDidNotTakeIsLeftEmpty) {
   const auto file = fresh("kept_runs_head");
   {

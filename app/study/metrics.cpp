@@ -19,11 +19,11 @@ namespace {
 const MetricInfo& info_of(std::string_view kind) {
   const std::vector<MetricInfo>& all = metric_infos();
   const auto known = std::find_if(all.begin(), all.end(), [kind](const MetricInfo& info) { return info.name == kind; });
-  MOIRE_INVARIANT(known != all.end(), "nobody declares the metric " + std::string(kind));
+  MOIRE_INVARIANT(known != all.end(), "no code declares the metric " + std::string(kind));
   return *known;
 }
 
-// The public name: the kind with the words of its subject and phase.
+// Returns the name for users: the name of the kind, with its placeholders replaced by the subject and the phase.
 std::string name_of(const Metric& metric) {
   std::string name = metric.recorded ? "recorded_" : "";
   const std::string_view kind = metric.info->name;
@@ -78,7 +78,7 @@ void tell_apart(std::vector<Metric>& metrics) {
     if (metrics[m].subject.empty() || (!of_operation(metrics[m]) && of_operation(metrics[known->second])))
       std::swap(other, known->second);
     Metric& metric = metrics[other];
-    MOIRE_INVARIANT(!metric.subject.empty(), "two figures of a run have the name " + metric.name);
+    MOIRE_INVARIANT(!metric.subject.empty(), "two metrics of a run have the name " + metric.name);
     const std::string before = metric.subject;
     const bool beside_operation = of_operation(metric) && !of_operation(metrics[known->second]);
     for (int number = beside_operation ? 1 : 2; !taken.try_emplace(metric.name, other).second; ++number) {

@@ -32,9 +32,9 @@ struct Metric {
   bool recorded = false;  // measured on hardware
 };
 
-// By the public name that users write.
+// Returns the value of the metric with this name, as users write it.
 std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view name);
-// The simulated value of a subject.
+// Returns the simulated value of this kind of metric for one subject (an operation or a queue).
 std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view kind, std::string_view subject);
 
 // Makes names unique. If an operation shares a name with a queue or with the run itself, the operation is renamed:
@@ -44,12 +44,12 @@ void tell_apart(std::vector<Metric>& metrics);
 // All kinds of metrics, in the order of results.
 const std::vector<MetricInfo>& metric_infos();
 
-// The unit that a metric's name ends in: "us", "%", "B", or "" for a count or a ratio.
+// Returns the unit that a metric's name ends in: "us", "%", "B", or "" for a count or a ratio.
 std::string_view unit_of(std::string_view metric);
 
-// The spelling of an operation, a queue or a phase in names of metrics: "embedding#2" -> "embedding_2".
+// Spells the name of an operation, a queue or a phase for names of metrics: "embedding#2" -> "embedding_2".
 std::string metric_word(std::string_view name);
-// The same for several names; a word that is taken gets a number: "a b", "a_b" -> "a_b", "a_b_2".
+// The same for several names. A word that an earlier name has already gets a number: "a b", "a_b" -> "a_b", "a_b_2".
 std::vector<std::string> metric_words(const std::vector<std::string>& names);
 
 }  // namespace moire::study

@@ -19,7 +19,7 @@ TEST(Metrics, NamesAreRenderedFromWhatTheyAreOf) {
   EXPECT_EQ(Metric("<operation>_kernel_us", 1, "gemm_2").name, "gemm_2_kernel_us");
   EXPECT_EQ(Metric("<operation>_<phase>_mean_us", 1, "gather", "store to peer", true).name,
             "recorded_gather_store_to_peer_mean_us");
-  EXPECT_ANY_THROW(Metric("tme_us", 1)) << "nobody declares it";
+  EXPECT_ANY_THROW(Metric("tme_us", 1)) << "no metric has this name";
 }
 
 TEST(Metrics, WordsOfSeveralAreDifferent) {

@@ -33,8 +33,8 @@ bool within(std::string_view key, std::string_view path) {
   return key == path || (key.starts_with(path) && key[path.size()] == '.');
 }
 
-// True if the limit can keep back the change: it sets the key, or replaces a part that contains the key but not its
-// limit.
+// True if the limit can make the change ineffective: the change sets the limited key, or replaces a part of the system
+// that contains this key but not the key of the limit.
 bool is_about(const part::Limit& limit, const Changed& change) {
   return limit.key == change.path || (within(limit.key, change.path) && !within(limit.by, change.path));
 }
@@ -45,7 +45,7 @@ bool same(const RunResult& a, const RunResult& b) {
                     [](const Metric& x, const Metric& y) { return x.name == y.name && x.value == y.value; });
 }
 
-// Notes on changes of parts that were not used.
+// Returns notes on changes of parts of the machine that the run did not use.
 std::vector<std::string> not_felt(const Scenario& scenario, const Run& run, const RunResult& result) {
   std::vector<std::string> notes;
   for (const Changed& change : changed_of(scenario, run)) {
@@ -68,7 +68,8 @@ std::vector<std::string> not_felt(const Scenario& scenario, const Run& run, cons
   return notes;
 }
 
-// Compares all runs that differ in one choice only: neighbours on an axis, or two variants, that give equal results.
+// Finds neighbours on an axis, and pairs of variants, that give equal results. Compares runs that differ in this one
+// choice only.
 class Alike {
  public:
   Alike(const Scenario& scenario, const StudyResult& result)
@@ -140,8 +141,8 @@ std::vector<std::string> beyond_ideal(const Scenario& scenario, const StudyResul
                                                   config::in_quotes(scenario.variants[*scenario.compare_to].name))
                                     : "the queues alone";
   return {
-      fmt::format("more than 100 % of ideal: the ideal is the longest of {}, and such a run ends before it, because "
-                  "its own settings make that queue faster (compare <queue>_alone_us with <queue>_isolated_us)",
+      fmt::format("more than 100 % of ideal: the ideal is the longest time of {}. A run ends earlier than that if its "
+                  "own settings make the longest queue faster (compare <queue>_alone_us with <queue>_isolated_us)",
                   reference)};
 }
 

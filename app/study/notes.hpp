@@ -9,11 +9,11 @@
 
 namespace moire::study {
 
-// Notes on one run, before it is simulated.
+// Returns the notes on one run that are known before it is simulated.
 std::vector<std::string> notes_of(const Scenario& scenario, const Run& run, const PreparedRun& prepared);
 
-// Notes on a study, one line each: those of its runs, with the number of runs that have them, and those that follow
-// from results.
+// Returns the notes on a study, one line each: the notes of its runs, with the number of runs that have them, and the
+// notes that follow from results.
 std::vector<std::string> notes_of(const PreparedStudy& study, const StudyResult& result);
 
 }  // namespace moire::study

@@ -18,7 +18,7 @@ RunResult at(double share) {
   return result;
 }
 
-// Power grows with the cube of the clock, from 125 W at clock 0 to 125 + 1000 W.
+// Power grows with the cube of the clock, from 125 W at clock 0 to 1125 W at the full clock.
 TEST(SteadyState, IsWhereThePowerMeetsTheLimit) {
   for (const double cap : {1200.0, 1000.0, 625.0, 250.0, 200.0}) {
     int runs = 0;
@@ -38,7 +38,7 @@ TEST(SteadyState, IsWhereThePowerMeetsTheLimit) {
     EXPECT_EQ(found.clock_share, last);
     EXPECT_LE(runs, 12) << cap;
     if (cap > 1125) {
-      EXPECT_EQ(runs, 1) << "nothing to look for";
+      EXPECT_EQ(runs, 1) << "the full clock is within the limit, so there is nothing to search";
     }
   }
 }
@@ -48,7 +48,7 @@ TEST(SteadyState, TheLowestClockIsTheLast) {
   EXPECT_EQ(found.clock_share, 0.25);
 }
 
-// A program that uses half of the matrix rate at any clock loses half of the clock dip.
+// Matrix units lower the clock by 20 % at their full rate. A program that uses half of the rate loses half of that.
 TEST(SteadyState, MatrixUnitsTakeTheirShare) {
   const RunResult found = steady_state(0.1, at, [](const RunResult&, double share) {
     return Excess{0.5, share / (1 - 0.2 * 0.5)};

@@ -1,5 +1,5 @@
-// How much of the time of overlapping queues is hidden: the time of each alone, the ideal, and the fraction of it that
-// a run reaches.
+// Determines how much of the time of overlapping queues is hidden: the time of each queue alone, the ideal, and the
+// fraction of the ideal that a run reaches.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 namespace moire::study {
 
 // Metrics that compare a run with its `isolated` queues: `<queue>_isolated_us`, their sum, their maximum, and the
-// speedup reached. `alone`: the run's own queues alone, if the isolated ones are those of another variant.
+// speedup reached. `alone`: the queues alone with the settings of the run, if `isolated` has those of another variant.
 std::vector<Metric> overlap_metrics(const RunResult& run, const std::vector<QueueResult>& isolated,
                                     const std::vector<QueueResult>* alone);
 
-// A run and what the same process simulated for comparison.
+// A run, and further simulations with which it is compared.
 struct Simulated {
   RunResult result;
-  bool held = false;               // true: compared with an ideal; if false, the members below are empty
-  std::vector<QueueResult> alone;  // each queue alone, with the settings of the run
+  bool held = false;               // true: the run is compared with an ideal; false: `blame` is empty
+  std::vector<QueueResult> alone;  // each queue alone, with the settings of the run; may be empty
   std::string alone_deadlock;      // the report if one of them deadlocks
   std::vector<QueueBlame> blame;
 };

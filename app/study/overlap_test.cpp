@@ -13,8 +13,8 @@ using testing::Optional;
 
 Time us(double t) { return Time::from_us(t); }
 
-// The example of the paper: 60 and 100 us isolated, 130 us together: the ideal speedup is 1.6, the speedup reached is
-// 160 / 130.
+// The example of arXiv 2412.14335, which defines these metrics: queues of 60 and 100 us take 130 us together. The ideal
+// speedup is 1.6, and the speedup reached is 160 / 130.
 TEST(OverlapMetrics, AreThePapers) {
   RunResult run;
   run.time = us(130);
@@ -63,7 +63,8 @@ TEST(Overlap, TwoQueuesAreHeldAgainstTheirOwnIsolatedTimes) {
   const StudyResult result = study_of("variants: {all: {}, half: {program.queues.a.cu_limit: 4}}\n");
   const RunResult& all = result.runs[0];
   const RunResult& half = result.runs[1];
-  EXPECT_LT(metric(all, "a_isolated_us"), metric(half, "a_isolated_us")) << "with their own settings";
+  EXPECT_LT(metric(all, "a_isolated_us"), metric(half, "a_isolated_us"))
+      << "each run is compared with its own settings";
   EXPECT_EQ(metric(all, "b_isolated_us"), metric(half, "b_isolated_us"));
   EXPECT_DOUBLE_EQ(metric(all, "serial_us"), metric(all, "a_isolated_us") + metric(all, "b_isolated_us"));
   EXPECT_EQ(std::max(metric(all, "a_us"), metric(all, "b_us")), metric(all, "time_us"));
@@ -80,7 +81,7 @@ TEST(Overlap, ComparedVariantsShareTheIdealOfTheirReference) {
   EXPECT_EQ(metric(half, "a_isolated_us"), metric(all, "a_isolated_us"));
   EXPECT_LT(metric(half, "a_isolated_us"), metric(half, "a_alone_us"));
   EXPECT_EQ(metric(all, "a_alone_us"), metric(all, "a_isolated_us"));
-  // Serial execution takes the sum, less the launch of the second queue, which is hidden behind the first.
+  // Serial execution takes the sum of both times, minus the launch of the second queue, which overlaps the first queue.
   EXPECT_LT(serial.time.us(), metric(serial, "serial_us"));
   EXPECT_NEAR(serial.time.us(), metric(serial, "serial_us"), 6);
   EXPECT_NEAR(metric(serial, "fraction_of_ideal"), 0, 0.2);
@@ -107,11 +108,11 @@ TEST(Overlap, PartsOfTheLostTimeAddUp) {
       EXPECT_NEAR(parts, metric(run, queue + "_us") - metric(run, queue + "_isolated_us"), 1e-9);
     }
   }
-  EXPECT_GT(metric(result.runs[1], "a_lost_schedule_us"), 0) << "fewer CUs";
+  EXPECT_GT(metric(result.runs[1], "a_lost_schedule_us"), 0) << "queue a has fewer CUs";
   EXPECT_EQ(metric(result.runs[1], "b_lost_schedule_us"), 0);
 }
 
-// With more than two queues, the ideal must be requested; it is the longest of them.
+// With more than two queues, the ideal must be requested. It is the time of the longest queue.
 TEST(Overlap, ThreeQueuesHaveAnIdealToo) {
   const std::string third = "    c: [{stream: {read: 20 MB, write: 1 MB}}]\n";
   EXPECT_EQ(value_of(study_of(third).runs[0].metrics, "ideal_us"), std::nullopt);

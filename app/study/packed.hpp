@@ -14,7 +14,7 @@
 
 namespace moire::study {
 
-// For each_field() of a T: one list serves both directions.
+// T or const T, so that one each_field() of a type serves both for packing and for unpacking.
 template <class Value, class T>
 concept MaybeConst = std::same_as<std::remove_const_t<Value>, T>;
 
@@ -79,7 +79,7 @@ class Unpacker {
   std::size_t size() {
     std::size_t size = 0;
     get(size);
-    MOIRE_INVARIANT(size <= bytes_.size(), "a packed value says a size that it has not");
+    MOIRE_INVARIANT(size <= bytes_.size(), "a packed value states a size larger than the packed data");
     return size;
   }
   void take(void* to, std::size_t size) {

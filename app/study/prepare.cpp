@@ -38,7 +38,7 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   return good;
 }
 
-// Builds without SimGrid's engine, of which a process can have only one; the parts are checked all the same.
+// Builds the first node without SimGrid's engine, of which a process can have only one. All parts are still checked.
 std::unique_ptr<machine::Machine> first_node(machine::SystemSpec system, config::Problem& error) {
   system.network.model = machine::NetworkModel::queue;
   return machine::Machine::build(system, error, {}, static_cast<program::Rank>(system.nodes));
@@ -53,13 +53,13 @@ std::optional<config::Problem> too_much_memory(double bytes, const std::string& 
   return std::nullopt;
 }
 
-constexpr double rank_bytes = 50e3;  // of a simulated machine
+constexpr double rank_bytes = 50e3;  // memory of a simulated rank, apart from its workgroups and flags
 
 // Refuses runs that would take days or fill the memory because of a mistyped size. The memory per rank, resident
 // workgroup and flag was measured (docs/explanation/performance.md).
 std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system,
                                          program::Rank images, double steps) {
-  constexpr double most = 1e10;  // takes hours
+  constexpr double most = 1e10;  // steps of workgroups, which take hours
   constexpr double workgroup_bytes = 800;
   const auto& cus = system.node.gpu.compute;
   const program::Rank ranks = program.ranks() / images;
@@ -89,8 +89,8 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
   return too_much_memory(memory, fmt::format("{} ranks and their workgroups", ranks));
 }
 
-// A text that is equal for equal parts of scenarios: contains all values and, for names of files, their folder. For a
-// system it also marks overrides, since they change what is derived.
+// Appends a text that is equal for equal parts of scenarios: it contains all values and, for names of files, their
+// folder. For a system it also marks overrides, because values that scale with others depend on them.
 enum class Overrides { count, ignore };
 void add_text(const config::Node& node, Overrides overrides, std::string& text) {
   const auto add = [&text](const std::string& word) {
@@ -122,7 +122,7 @@ std::string text_of(const config::Node& node, Overrides overrides) {
 void check_queue_words(const config::Node& program, config::Diagnostics& diagnostics) {
   const config::Node* queues = program.find("queues");
   std::map<std::string, std::string> known;
-  if (!queues) return;  // the program reports this
+  if (!queues) return;  // reported when the program is parsed
   for (const config::Node::Entry& entry : queues->entries) {
     const std::string word = metric_word(entry.key);
     const auto [same, fresh] = known.emplace(word, entry.key);
@@ -150,7 +150,7 @@ std::size_t memory_in_use() {
   return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// A fork copies the page table, which takes about 10 us per MiB.
+// Limit of the memory for prepared runs. A fork copies the page table of the process, which takes about 10 us per MiB.
 constexpr std::size_t most_kept = std::size_t{128} << 20;
 
 }  // namespace
@@ -212,7 +212,8 @@ std::optional<config::Problem> Preparer::cannot_run(const program::Program& prog
   return too_large(program, system, fold.images, steps);
 }
 
-// The program stays that of the even machine: a library does not know which parts are late or slow.
+// The program stays that of the unperturbed run, because a collective library does not know which parts are late or
+// slow.
 PreparedRunPtr Preparer::perturbed(const PreparedRunPtr& even, const System& system, const config::Node& perturb,
                                    const config::Node& program, config::Diagnostics& diagnostics) const {
   std::unique_ptr<machine::Machine> built;

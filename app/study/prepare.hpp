@@ -1,5 +1,6 @@
 // Turns the runs of a scenario into inputs for replays: applies changes, parses, checks. A command prepares its runs
-// once; simulations are processes forked from it, which have the prepared runs already.
+// once. Simulations run in processes that are forked from the command's process, which already contain the prepared
+// runs.
 #pragma once
 
 #include <map>
@@ -27,23 +28,23 @@ using SpareMachine = std::shared_ptr<std::unique_ptr<machine::Machine>>;
 struct PreparedRun {
   std::shared_ptr<const libraries::EquippedSystem> system;
   std::shared_ptr<const program::Program> program;
-  std::vector<builder::RecordedKernel> recorded{};  // measurements of the program's operations
+  std::vector<builder::RecordedKernel> recorded{};  // recorded measurements of the program's kernels
   std::vector<builder::Exchange> exchanges{};       // collectives for which bandwidths are reported
   std::vector<std::string> notes{};                 // decisions of operators, with reasons
   double steps = 0;                                 // steps of simulated workgroups, estimated (program::work_of)
   replay::Fold fold{};
   SpareMachine machine{};
   std::shared_ptr<const PreparedRun> unperturbed{};  // if `perturb` applies: the run without it
-  std::optional<power::OperatingPoint> operating{};  // absent: works at the clock of the file, without energy metrics
+  std::optional<power::OperatingPoint> operating{};  // absent: the clock of the hardware file, no energy metrics
 
   PreparedRun only(std::uint32_t queue) const;  // the program reduced to one queue
 };
 using PreparedRunPtr = std::shared_ptr<const PreparedRun>;
 
-// Whether ranks that behave alike are simulated as one (replay::fold_of).
+// Whether one block of nodes is simulated on behalf of all blocks that behave alike (replay::fold_of).
 enum class Folding { automatic, off, require };
 
-// Prepares runs. What several runs share is made once: WG traces, systems with equal text, and whole runs whose
+// Prepares runs. Things that several runs share are made once: WG traces, systems with equal text, and whole runs whose
 // simulations are equal.
 class Preparer {
  public:
@@ -54,8 +55,9 @@ class Preparer {
   // Null, with errors in `diagnostics`, if the run cannot be simulated.
   PreparedRunPtr prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
 
-  // Whether more may be kept. Every forked process pays for the size of this one, so runs beyond the limit are prepared
-  // again where they are simulated. The first system does not count, since nearly all runs use it.
+  // True if more runs may be kept in memory. A fork takes longer the more memory this process has, so runs beyond a
+  // limit are not kept; the process that simulates such a run prepares it again. The first system does not count
+  // towards the limit, because nearly all runs use it.
   bool has_room() const;
 
   program::WgTraceFiles& traces() { return traces_; }
@@ -88,25 +90,25 @@ class Preparer {
 // A scenario that passed all checks, with its runs.
 struct PreparedStudy {
   Scenario scenario;
-  std::vector<PreparedRunPtr> runs;             // by number; null if there was no room
+  std::vector<PreparedRunPtr> runs;             // by number; null if it was not kept (Preparer::has_room)
   std::vector<std::vector<std::string>> notes;  // by number (notes.hpp)
   std::vector<double> steps;                    // by number: steps of workgroups
   Folding folding = Folding::automatic;
 
-  PreparedRunPtr run(std::size_t number) const;  // prepares it now if it was not kept
+  PreparedRunPtr run(std::size_t number) const;  // prepares the run now if it was not kept
 };
 
 // Returns nothing and reports errors if a run cannot be simulated. An error that only some runs have names the first of
 // them.
 std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics);
 
-// Builds the system's first node, or reports at `node` why it cannot be built. Null for SimGrid's flow model, for which
-// the machine is only checked, since a process can have one engine.
+// Builds the system's first node, or reports at `node` why it cannot be built. Returns null for SimGrid's flow model,
+// for which the machine is only checked, because a process can have only one SimGrid engine.
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
                                                config::Diagnostics& diagnostics);
 
-// The changes of a run as paths and values, in the order in which they apply: axes, variant, --set. If a path occurs
-// more than once, the last change is kept.
+// Returns the changes of a run as paths and values, in the order in which they apply: axes, variant, --set. If a path
+// occurs more than once, the last change is kept.
 std::vector<std::pair<std::string, config::Node>> parameters_of(const Scenario& scenario, const Run& run);
 
 }  // namespace moire::study

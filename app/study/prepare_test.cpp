@@ -62,10 +62,10 @@ TEST(Prepare, ATraceIsParsedOnceForAllRuns) {
   const auto study = prepare_runs(std::move(*scenario), preparer, diagnostics);
   ASSERT_TRUE(study) << diagnostics.str();
   EXPECT_EQ(study->runs.size(), 6);
-  EXPECT_EQ(preparer.traces().parsed(), 2) << "two files";
+  EXPECT_EQ(preparer.traces().parsed(), 2) << "the scenario names two trace files";
 }
 
-// Would take minutes if the check simulated the candidates.
+// This test would take minutes if the check simulated the candidates.
 TEST(Prepare, ACheckTimesNoCandidates) {
   const std::string text =
       "description: x\nsystem: " + support::source_dir() +
@@ -78,12 +78,12 @@ TEST(Prepare, ACheckTimesNoCandidates) {
     ASSERT_TRUE(study) << diagnostics.str();
     const bool checks = purpose == Preparer::Purpose::check;
     EXPECT_EQ(preparer.untried().candidates > 0, checks);
-    EXPECT_EQ(study->run(0)->notes.empty(), checks) << "what was found best, and why";
+    EXPECT_EQ(study->run(0)->notes.empty(), checks) << "a note names the best candidate and the reason";
   }
 }
 
-// A --set below a path that a variant replaces stays in effect, and so does what the variant adds to a value that was
-// set.
+// A --set below a path that a variant replaces is applied again to the new value. Variants that change other paths keep
+// it, too.
 TEST(Prepare, ASetIsSetAgainInWhatAVariantReplaced) {
   const std::string text = system_line + two +
                            "variants:\n  base: {}\n  other: {program: {queues: {a: [{stream: {read: 1 MB}}]}}}\n"
@@ -138,11 +138,11 @@ TEST(Prepare, AMachineIsBuiltOnce) {
   }
   EXPECT_EQ(built, 3 + alone);
   simulate(*study->run(0), nullptr, {.queues = 2});
-  EXPECT_EQ(built, 4 + alone) << "a counterfactual has its own";
+  EXPECT_EQ(built, 4 + alone) << "a counterfactual run builds a machine of its own";
   simulate(*study->run(0), nullptr);
   EXPECT_EQ(built, 4 + alone);
   simulate(*study->run(1), nullptr);
-  EXPECT_EQ(built, 5 + alone) << "the process has used it";
+  EXPECT_EQ(built, 5 + alone) << "this process has used the kept machine";
   core::log_state = {};
 }
 
@@ -155,7 +155,7 @@ TEST(Prepare, QueuesThatMetricsCannotTellApartAreRefused) {
       HasSubstr("s.yaml:5:5: queue 'serial' would have the same name as a metric of the run: serial_us; rename it"));
 }
 
-// Regression: both had the same metric name, and the operation's time was lost.
+// Regression: the queue and the operation had the same metric name, and the operation's time was lost.
 TEST(Study, AQueueCalledLikeAnOperationHidesNothing) {
   config::Diagnostics diagnostics;
   Preparer preparer;

@@ -45,8 +45,8 @@ void Progress::expect(std::vector<double> steps) {
   if (!shows_ || works_.empty()) return;
   const std::size_t size = works_.size() * sizeof(core::Pulse);
   void* shared = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return;  // the line then has no figures
-  // Kept until the process ends, like the processes that write there.
+  if (shared == MAP_FAILED) return;  // the line then shows the time only
+  // Never unmapped, because child processes may write there until they end.
   pulses_.reset(new (shared) core::Pulse[works_.size()]);
 }
 

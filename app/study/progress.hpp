@@ -23,7 +23,7 @@ class Progress {
 
   // Announces works with known numbers of steps, before the first of them begins.
   void expect(std::vector<double> steps);
-  // Where a work reports its progress, also from a forked process.
+  // Returns the memory in which a work reports its progress, also from a forked process.
   core::Pulse* pulse(std::size_t work) const;
   void begins(std::size_t work);
   void ended(std::size_t work);

@@ -41,7 +41,7 @@ Cell::Record metrics(const RunResult& result) {
   return record;
 }
 
-// The number of blocks of nodes of which one was simulated, and why there are not more.
+// Returns the number of blocks of nodes, of which only one was simulated, and why there are not more blocks.
 Cell simulated(const RunResult& result) {
   if (result.fold.images == 1 && result.fold.why_not.empty()) return {};
   Cell::Record record = {{"blocks", number(result.fold.images)}};
@@ -49,7 +49,7 @@ Cell simulated(const RunResult& result) {
   return Cell(std::move(record));
 }
 
-// Points of an axis with values of one key are values; named points are names.
+// Lists the points. A point of an axis of values is written as its value, a named point as its name.
 Cell::List points(const Scenario& scenario) {
   Cell::List list;
   for (std::size_t point = 0; point < scenario.points(); ++point) {
@@ -62,8 +62,8 @@ Cell::List points(const Scenario& scenario) {
   return list;
 }
 
-// Every metric of every run. Metrics that a run does not have are missing (operations differ between variants). CSV
-// names the choices; JSON lists what they change.
+// Lists every metric of every run. A run may lack metrics of others, because operations differ between variants. CSV
+// has the names of points and variants; JSON also has the changes that these make.
 report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   report::Table table{.key = "runs"};
   const std::vector<std::string> names = metric_names(result);
@@ -110,7 +110,7 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   return table;
 }
 
-// The decisions of operators, each once, for the first run that has it.
+// Adds the decisions of operators. Each decision appears once, with the label of the first run that has it.
 void add_notes(const Scenario& scenario, const StudyResult& result, report::Document& document) {
   constexpr std::size_t most = 12;
   std::vector<std::string> known;
@@ -128,7 +128,7 @@ void add_notes(const Scenario& scenario, const StudyResult& result, report::Docu
   if (!known.empty()) document.add(std::move(list), in::people);
 }
 
-// The runs that did not end well, with reasons.
+// Adds the list of runs that did not end well, with reasons.
 void add_failures(const Scenario& scenario, const StudyResult& result, report::Document& document) {
   constexpr std::size_t most = 12;
   report::List list;

@@ -1,5 +1,5 @@
-// The result of a study as a document: tables for people, and every metric of every run for programs. The row of a run
-// that did not end well says so, and the reason follows below.
+// Makes a document of the result of a study: tables for people, and every metric of every run for programs. The row of
+// a run that did not end well shows this, and a list below the table has the reason.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ report::Document document_of(const Scenario& scenario, const StudyResult& result
 // The main table for people: the metrics of a single run, a row for each point or variant, or points as rows and
 // variants as columns.
 report::Table results_table(const Scenario& scenario, const StudyResult& result);
-// If compare.blame is set, and for one point: what each queue lost, and why.
+// Adds a table of what each queue lost, and why, if compare.blame is set and there is only one point.
 void add_blame(const Scenario& scenario, const StudyResult& result, report::Document& document);
-// If kernels are replayed from a trace: the recorded values beside those of each run.
+// Adds a table of the recorded values beside those of each run, if kernels are replayed from a trace.
 void add_recorded(const Scenario& scenario, const StudyResult& result, report::Document& document);
 
-// The cost of the simulation itself, a row for each run. Differs between repetitions.
+// Returns the cost of the simulation itself, one row per run. It differs between repetitions.
 report::Table stats_table(const Scenario& scenario, const StudyResult& result);
 
 }  // namespace moire::study

@@ -11,7 +11,7 @@ namespace moire::study {
 
 namespace {
 
-constexpr double least_us = 0.005;  // half of the last of two decimals
+constexpr double least_us = 0.005;  // half a unit of the second decimal, the last one that is shown
 
 struct Row {
   const std::string& run;

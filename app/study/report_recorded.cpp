@@ -36,7 +36,7 @@ std::string simulated_cell(const RunResult& run, const Metric& recorded) {
   return fmt::format("{} ({:+.1f} %)", value, difference);
 }
 
-// The kernel's name, or for a phase "  gather, mean" and "  gather, a workgroup in all".
+// Returns the kernel's name, or for a phase "  gather, mean" or "  gather, total per workgroup".
 std::string row_label(const Metric& metric) {
   if (metric.phase.empty()) return metric.subject;
   return fmt::format("  {}, {}", metric.phase,

@@ -15,14 +15,14 @@ using report::left;
 using report::percent;
 using report::right;
 
-// The unit for these runs, which may be only one row: rows of a table can differ widely.
+// Returns one unit for the times of these runs. Tables in which rows can differ widely have a unit for each row.
 report::TimeUnit unit_for(const RunResult* runs, std::size_t count) {
   Time longest;
   for (std::size_t r = 0; r < count; ++r) longest = std::max(longest, runs[r].time);
   return report::unit_for(longest);
 }
 
-// The metric of the run's only collective; empty if there are several, which have metrics of their own.
+// Returns this metric of the run's only collective. Empty if there are several, because a column has one value per run.
 std::optional<double> only_one(const RunResult& run, std::string_view kind) {
   std::optional<double> only;
   for (const Metric& metric : run.metrics) {
@@ -127,7 +127,7 @@ bool any_ideal(const StudyResult& result) {
                      [](const RunResult& run) { return value_of(run.metrics, "fraction_of_ideal").has_value(); });
 }
 
-// In the common unit, unless the number would be below 0.1.
+// Writes a time in the common unit, or in a smaller unit if the number would be below 0.1.
 report::Number in_its_unit(Time time, report::TimeUnit unit) {
   report::Number shared = in_unit(time, unit);
   return shared.value < 0.1 ? in_unit(time, report::unit_for(time)) : shared;
@@ -147,7 +147,7 @@ Cell time_cell(const RunResult& run, report::TimeUnit unit) {
   return {};
 }
 
-// One point with variants: a row for each variant.
+// The table of one point with variants: a row for each variant.
 report::Table variant_rows(const Scenario& scenario, const StudyResult& result) {
   const report::TimeUnit unit = unit_for(result.runs.data(), result.runs.size());
   const unsigned compared = scenario.compare_to ? report::in::people : 0;
@@ -181,7 +181,7 @@ std::vector<Cell> point_cells(const Scenario& scenario, std::size_t point) {
   return cells;
 }
 
-// Points without variants: a row for each point.
+// The table of points without variants: a row for each point.
 report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   report::Table table;
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
@@ -206,10 +206,10 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   return table;
 }
 
-// Points as rows, variants as columns.
+// The table of points as rows and variants as columns.
 report::Table comparison_table(const Scenario& scenario, const StudyResult& result) {
   const std::size_t variants = scenario.variants.size();
-  const bool efficiency = scenario.compute_only.has_value();  // in place of the reduction
+  const bool efficiency = scenario.compute_only.has_value();  // shown in place of the reduction
   const auto compared = [&](std::size_t v) {
     return scenario.compare_to && v != *scenario.compare_to && v != scenario.compute_only;
   };

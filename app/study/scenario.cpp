@@ -91,7 +91,7 @@ class ScenarioReader {
   bool removed(const config::Node::Entry& entry, const config::Node& variants) {
     if (!entry.value.is_null() || !entry.value.override_text) return false;
     if (entry.key_place.source != entry.value.place.source) return true;
-    std::vector<std::string> names = variants.keys();  // the change itself has added this one
+    std::vector<std::string> names = variants.keys();  // --set has added the key that it is to remove
     std::erase(names, entry.key);
     reject(entry.value, "there is no variant " + config::in_quotes(entry.key) + " to remove",
            config::suggestion(entry.key, names, "variants"));
@@ -190,7 +190,7 @@ bool starts_with(const Path& path, const Path& start) {
   return path.size() >= start.size() && std::equal(start.begin(), start.end(), path.begin());
 }
 
-// True if the path `rest` is written in the value itself; the contents of a file that the value names do not count.
+// True if the value itself has a node at the path `rest`; the contents of a file that the value names do not count.
 bool writes(const config::Node& value, Path::const_iterator rest, Path::const_iterator end) {
   if (rest == end) return true;
   if (value.top) return false;
@@ -257,8 +257,9 @@ class OverwriteCheck {
     const std::string what = fmt::format("{} overwrites {}, which {} sets", name, path, earlier.name);
     if (!told_.insert(what).second) return;
     diagnostics_.error(later.place, what,
-                       earlier.kind == Kind::same ? "write this one first, or remove one of them"
-                                                  : "remove one of them: the row would not be what its name says");
+                       earlier.kind == Kind::same
+                           ? "write this one first, or remove one of them"
+                           : "remove one of them, because a row would be labelled with a value that it does not have");
   }
 
   const Scenario& scenario_;

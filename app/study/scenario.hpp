@@ -25,7 +25,7 @@ namespace moire::study {
 
 enum class SummaryKind { mean, max };
 
-// The ideal with which overlapping queues are compared. overlap: all queues at full speed, so the time of the longest.
+// The ideal with which overlapping queues are compared. overlap: the time that the longest queue takes alone.
 enum class Ideal { none, overlap };
 
 struct CompareSpec {
@@ -67,7 +67,7 @@ struct Scenario {
   std::string name;  // of the file, without folder and extension
   std::string description;
   config::Node tree;
-  std::vector<config::Override> sets;  // of --set; already in the tree, applied again below replaced nodes
+  std::vector<config::Override> sets;  // --set: already in the tree; applied again below nodes that a choice replaces
   std::vector<Axis> axes;
   std::vector<Choice> variants;
   std::optional<std::size_t> compare_to;    // index of a variant
@@ -104,7 +104,7 @@ bool varies_runs(const config::Override& set);
 // True if the change replaces a node above the path of `set`.
 bool replaces(const config::Override& change, const config::Override& set);
 
-// Reports axes and variants that override an axis or --set, since their rows would not be what their labels say.
+// Reports axes and variants that override an axis or --set, because the labels of their rows would be wrong.
 void check_overwrites(const Scenario& scenario, config::Diagnostics& diagnostics);
 
 // Reads a loaded tree to which `sets` have been applied. If there are errors, returns what could be read, so that

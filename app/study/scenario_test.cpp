@@ -72,7 +72,7 @@ TEST(Scenario, ParametersAreThoseOfAxesThenVariantThenSets) {
               ElementsAre("system.nodes=2", "system.distance=9", "program.size=7", "program.rate=5"));
 }
 
-// No row may have the label of something that was not run.
+// The label of a row must be true: a row must not be labelled with a value that another change has overwritten.
 
 std::string overwritten(const std::string& changes, const std::vector<std::string>& sets = {}) {
   return read("description: x\nsystem: {nodes: 1, nic: {speed: 1, rate: 2}}\nprogram: {queues: {a: [{x: {n: 1}}]}}\n" +
@@ -84,7 +84,7 @@ std::string overwritten(const std::string& changes, const std::vector<std::strin
 TEST(Scenario, AVariantMayNotOverwriteAnAxis) {
   EXPECT_EQ(overwritten("variants: {base: {}, fast: {system.nic.speed: 8}}\nsweep: {system.nic.speed: [1, 2, 4]}\n"),
             "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which axis 'system.nic.speed' sets; remove one "
-            "of them: the row would not be what its name says\n");
+            "of them, because a row would be labelled with a value that it does not have\n");
   EXPECT_THAT(overwritten("variants: {fast: {system: {nodes: 1}}}\nsweep: {system.nic.speed: [1, 2]}\n"),
               HasSubstr("variant 'fast' overwrites 'system.nic.speed', which axis"));
   EXPECT_THAT(overwritten("variants: {fast: {system.nic.speed: 3}}\nsweep: {system.nic: [{speed: 1, rate: 1}]}\n"),
@@ -103,7 +103,7 @@ TEST(Scenario, AVariantMayNotOverwriteAnAxis) {
 TEST(Scenario, NothingMayOverwriteASet) {
   EXPECT_EQ(overwritten("variants: {base: {}, fast: {system.nic.speed: 8}}\n", {"system.nic.speed=4"}),
             "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which '--set system.nic.speed=4' sets; remove "
-            "one of them: the row would not be what its name says\n");
+            "one of them, because a row would be labelled with a value that it does not have\n");
   EXPECT_THAT(
       overwritten("sweep: {system.nodes: [1, 2]}\n", {"system.nodes=4"}),
       HasSubstr("s.yaml:4:24: axis 'system.nodes' overwrites 'system.nodes', which '--set system.nodes=4' sets"));

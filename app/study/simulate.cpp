@@ -38,8 +38,8 @@ std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>&
   return merged;
 }
 
-// Adds the mean time of each phase; for kernels with a record also the total per workgroup, which explains the kernel's
-// time.
+// Adds the mean time of each phase. For a kernel with a recorded trace also adds the total per workgroup, which
+// explains the kernel's time.
 void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::int64_t workgroups,
                 bool recorded, std::vector<Metric>& metrics) {
   for (const program::PhaseTotal& phase : by_name(phases)) {
@@ -89,7 +89,7 @@ std::size_t first_operation(const builder::Exchange& exchange, const program::Pr
   return first;
 }
 
-// Bandwidths as nccl-tests defines them, over the time from the collective's first begin to its last end.
+// Adds bandwidths as nccl-tests defines them, over the time from the collective's first begin to its last end.
 void add_bandwidths(const replay::Result& result, const PreparedRun& run, const Words& words,
                     std::vector<Metric>& metrics) {
   for (const builder::Exchange& exchange : run.exchanges) {
@@ -152,14 +152,15 @@ Begin first_begin(const replay::Result& result) {
   return first;
 }
 
-// The time that events around the program measure; the queue records them, not the host.
+// Returns the time between two events around the program. The queue records the events, so the time in which the host
+// enqueues the program does not count.
 Time between_events(const replay::Result& result, const host::HostSpec& host) {
   const Begin first = first_begin(result);
   return result.end - first.time + (first.kernel ? host.event_pair : Time{});
 }
 
-// The period of a repeated program: the host enqueues ahead, so it matters only if enqueueing takes longer than
-// running. What a host thread enqueues later is not ahead.
+// Returns the period of a repeated program. The host enqueues ahead of time, so enqueueing matters only if it takes
+// longer than running. Streams of a host thread (by_host) do not count, because they are not enqueued ahead of time.
 Time repeated(const replay::Result& result, const program::Program& program, const host::HostSpec& host) {
   const Begin first = first_begin(result);
   std::size_t ahead = 0;
@@ -168,11 +169,11 @@ Time repeated(const replay::Result& result, const program::Program& program, con
   return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 
-// Metrics of all parts of the machine: first traffic, then utilization.
+// Adds the metrics of all parts of the machine: first traffic, then utilization.
 void add_parts(const replay::Result& result, const machine::Machine& machine, std::vector<Metric>& metrics) {
   const auto add = [&metrics](const std::vector<part::MetricInfo>& infos, const std::vector<double>& values,
                               auto form) {
-    MOIRE_INVARIANT(infos.size() == values.size(), "a part declares other metrics than it has");
+    MOIRE_INVARIANT(infos.size() == values.size(), "a part declares another number of metrics than it returns");
     for (std::size_t i = 0; i < infos.size(); ++i) metrics.push_back({std::string(infos[i].name), form(values[i])});
   };
   const auto& parts = machine.site().parts();
@@ -206,7 +207,8 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   return metrics;
 }
 
-// Power of a repeated program: its energy above idle is spent once per period, however long that is.
+// Adds power and energy of a repeated program, which spends its energy above idle once per period, whatever the length
+// of the period.
 void add_power(const replay::Result& replayed, const program::Program& program, const machine::Machine& machine,
                RunResult& result) {
   const auto* meters = machine.site().find<part::Meters>();
@@ -236,7 +238,7 @@ void add_power(const replay::Result& replayed, const program::Program& program, 
   if (moved > 0) result.metrics.push_back({"energy_per_moved_byte_pj", rounded(joules * images / moved * 1e12)});
 }
 
-// True if some values differ from nominal and none of their parts was used.
+// True if there are values, and no part of the machine whose value differs from `nominal` was used.
 template <class T>
 bool none_used(const std::vector<T>& values, T nominal, const std::function<bool(std::size_t)>& used) {
   if (values.empty()) return false;
@@ -266,7 +268,8 @@ std::vector<std::string> unfelt(const part::Uneven& uneven, const machine::Machi
     carried.resize(use.size());
     for (std::size_t link = 0; link < use.size(); ++link) carried[link] += use[link].carried.value;
   }
-  // If one block of nodes stands for all, the traffic of single links is not known, so all count as used.
+  // If one block of nodes is simulated on behalf of all, the traffic of single links is not known, so all count as
+  // used.
   const bool any = machine.images() > 1;
   const auto moved = [&](std::size_t link) { return any || carried[link] > 0; };
   if (none_used(uneven.nic, 1.0, [&](std::size_t nic) { return moved(2 * nic) || moved(2 * nic + 1); }))

@@ -54,9 +54,9 @@ struct RunResult {
   bool ended_well() const { return end == RunEnd::well; }
 };
 
-double microseconds(Time time);  // exact to the last decimal digit
+double microseconds(Time time);  // picoseconds / 1e6, rounded once
 
-// `apart`: what the queues do not share in a counterfactual run. `pulse`: where the simulation reports its progress.
+// `apart`: the kinds of sharing that a counterfactual run removes. `pulse`: where the simulation reports its progress.
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart = {},
                    core::Pulse* pulse = nullptr);
 

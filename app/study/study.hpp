@@ -21,12 +21,11 @@ struct ComparisonRow {
   double time_us = 0;
   double reduction_percent = 0;
   double speedup = 1;
-  std::optional<double> fraction_of_ideal;  // if the run is compared with an ideal
-  std::optional<double>
-      overlap_efficiency;  // 1: all communication hidden; 0: as little as in the variant compared with
+  std::optional<double> fraction_of_ideal;   // if the run is compared with an ideal
+  std::optional<double> overlap_efficiency;  // 1: all communication is hidden; 0: as little as in the reference variant
 };
 
-// Over all points. The mean is arithmetic for reductions and fractions, and geometric for speedups.
+// A summary over all points. The mean is arithmetic for reductions and fractions, and geometric for speedups.
 struct SummaryRow {
   SummaryKind kind = SummaryKind::mean;
   std::size_t variant = 0;
@@ -38,11 +37,11 @@ struct SummaryRow {
 
 struct StudyResult {
   std::vector<RunResult> runs;                           // by number
-  std::vector<std::optional<ComparisonRow>> comparison;  // by number; empty if one of the two did not end well
+  std::vector<std::optional<ComparisonRow>> comparison;  // by number; empty if run or reference did not end well
   std::vector<SummaryRow> summary;
   std::vector<std::string> notes;
 
-  // The failure of the first run that did not end well, or the signal that asked to end. Null if that run deadlocked or
+  // The failure of the first run that did not end well, or the signal that asked to end. Null if this run deadlocked or
   // all runs ended well.
   std::exception_ptr failure;
   std::size_t ended_well() const;

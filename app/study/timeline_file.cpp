@@ -9,7 +9,7 @@ namespace moire::study {
 
 namespace {
 
-// The name of each CU's group.
+// Returns the name of the group of each CU.
 std::vector<std::string> cu_groups(const cu::CuArraySpec& compute) {
   std::vector<std::string> names;
   std::int64_t number = 0;
@@ -39,7 +39,7 @@ void TimelineFile::finish() {
     process::tell("{}: shows the {} ranks that were simulated; the other {} blocks do the same\n",
                   file_.path().string(), ranks_ / blocks_, blocks_ - 1);
   if (const std::uint64_t left_out = timeline_->totals().workgroups_left_out; left_out > 0) {
-    process::tell("{}: {} workgroup spans are left out, because a timeline has room for {} spans\n",
+    process::tell("{}: {} workgroup spans are left out, because a timeline has at most {} spans\n",
                   file_.path().string(), left_out, timeline::Options{}.max_events);
   }
 }

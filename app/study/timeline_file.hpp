@@ -13,7 +13,8 @@ namespace moire::study {
 
 class TimelineFile {
  public:
-  // `run` must outlive it. Throws core::RunFailure if the file cannot be written. The file appears when it is finished.
+  // `run` must outlive this object. Throws core::RunFailure if the file cannot be written. The file appears after
+  // finish().
   TimelineFile(std::filesystem::path path, const PreparedRun& run);
 
   program::Observer* observer() { return timeline_.get(); }

@@ -17,7 +17,7 @@ struct Told {
 };
 std::vector<Told> told(const replay::Result& result);
 
-// The word for every operation in names of metrics. All parts of an operation have the same word.
+// The word that names of metrics have for an operation, by the operation's name. All parts of an operation share it.
 using Words = std::unordered_map<std::string, std::string>;
 Words words_of(const std::vector<Told>& operations);
 

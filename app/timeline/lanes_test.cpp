@@ -24,7 +24,8 @@ TEST(Lanes, AnOwnerGoesOnInItsLane) {
   for (std::uint64_t owner = 0; owner < 4; ++owner) EXPECT_EQ(lanes.place(Time{10}, Time{20}, owner), owner);
 }
 
-// For random spans, there are as many lanes as spans overlap at most, and no lane has an overlap.
+// For random spans, the number of lanes is the largest number of spans that overlap at one time, and the spans of one
+// lane do not overlap.
 TEST(Lanes, NeverMoreLanesThanNeeded) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {

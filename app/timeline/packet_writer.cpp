@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::size_t block_size = 256UL * 1024;
 
-// Perfetto's unit is 1 ns. Rounding down keeps the order of times, so slices that do not overlap still do not.
+// Perfetto's unit of time is 1 ns. Rounding down keeps the order of times, so it makes no slices overlap.
 std::uint64_t timestamp(Time at) { return static_cast<std::uint64_t>(at.ps) / 1000; }
 
 void append_varint(std::string& to, std::size_t value) {
@@ -63,7 +63,7 @@ perfetto::TrackDescriptor& PacketWriter::begin_track(TrackId parent, std::string
 
 TrackId PacketWriter::process(std::string_view name, std::int32_t order) {
   perfetto::ProcessDescriptor& process = *begin_track(root, name, order).mutable_process();
-  process.set_pid(order + 1);  // 0 is the idle process
+  process.set_pid(order + 1);  // a pid of 0 would mean the idle process
   process.set_process_name(std::string(name));
   send();
   return tracks_;
@@ -113,7 +113,7 @@ void PacketWriter::name(std::string_view text) {
   }
 }
 
-// Categories and keys are a few constants of ours, so there is always room for them.
+// Categories and keys of annotations are a few constants, so each of them always gets a number.
 void PacketWriter::category(std::string_view text) {
   packet_.mutable_track_event()->add_category_iids(
       interned(categories_, text, &perfetto::InternedData::add_event_categories));

@@ -16,12 +16,13 @@ namespace moire::timeline {
 using TrackId = std::uint64_t;
 inline constexpr TrackId root = 0;
 
-// Numbers the texts of one kind. Memory: `most` texts; further texts are written out wherever they occur.
+// Numbers the texts of one kind, so that packets can refer to a text by its number. At most `most` texts get a number;
+// packets contain any further text itself.
 class InternedTexts {
  public:
   static constexpr std::size_t most = 65536;
 
-  // 0 if there is no room left; `fresh` if the packet must also define the number.
+  // Returns the number of a text; 0 if `most` other texts have one. Sets `fresh` if the packet must define the number.
   std::uint64_t number(std::string_view text, bool& fresh);
 
  private:
@@ -32,12 +33,13 @@ class InternedTexts {
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> numbers_;
 };
 
-// Packets are not sorted by time across tracks, which Perfetto does not require; events of one track are.
+// Writes packets in the order of the calls. Events of one track must come in the order of time. Perfetto does not
+// require this across tracks.
 class PacketWriter {
  public:
   explicit PacketWriter(std::ostream& out);
 
-  // Viewers sort siblings by `order`, then by creation.
+  // Viewers sort the tracks of one parent by `order`, then by creation.
   TrackId process(std::string_view name, std::int32_t order);
   TrackId track(TrackId parent, std::string_view name, std::int32_t order = 0);
   TrackId counter(TrackId parent, std::string_view name, std::string_view unit, std::string_view description);

@@ -13,7 +13,7 @@ using perfetto::TrackEvent;
 using program::Rank;
 using program::WaitReason;
 
-// The names of a flag and its array on the tracks of its rank.
+// The names that a timeline shows for a flag and for its array of flags.
 struct FlagName {
   std::string flag = "arrival";    // "slice_ready[1]"
   std::string array = "arrivals";  // "slice_ready"
@@ -25,7 +25,7 @@ FlagName name_of(const program::Program& program, program::FlagRef flag) {
   return {fmt::format("{}[{}]", array, place.index), array};
 }
 
-// "wait flag slice_ready[1]", "wait cu slot"
+// The name of a span in which a workgroup waits, such as "wait flag slice_ready[1]" or "wait cu slot".
 std::string name_of_wait(const program::Program& program, const program::WorkgroupSpan& span) {
   const char* reason = program::to_string(span.reason);
   if (span.flag == program::no_flag) return fmt::format("wait {}", reason);
@@ -90,7 +90,7 @@ void PerfettoTimeline::workgroup(const program::WorkgroupSpan& span) {
     return;
   }
   ++totals_.workgroups;
-  // Identifies a workgroup among those that a queue has in flight.
+  // Identifies a workgroup's strand among those that are resident at the same time.
   const std::uint64_t owner = (std::uint64_t{span.queue} << 48) ^ (std::uint64_t{span.strand} << 40) ^
                               static_cast<std::uint64_t>(span.workgroup);
   const TrackId track = gpu(span.rank).workgroups(span.cu).place(span.begin, span.end, owner);
@@ -146,7 +146,7 @@ void PerfettoTimeline::load(std::string_view capacity, Rank rank, Time now, doub
 
 bool PerfettoTimeline::finish() {
   if (totals_.workgroups_left_out > 0) {
-    note(last_left_out_, fmt::format("{} workgroup spans left out up to here", totals_.workgroups_left_out));
+    note(last_left_out_, fmt::format("{} workgroup spans are left out up to here", totals_.workgroups_left_out));
   }
   return writer_.flush();
 }

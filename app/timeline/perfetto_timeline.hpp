@@ -1,7 +1,7 @@
-// A timeline of a replay for ui.perfetto.dev. docs/how-to/read-a-timeline.md explains the tracks.
+// Writes a timeline of a replay for ui.perfetto.dev. docs/how-to/read-a-timeline.md explains the tracks.
 //
-// A span is written as soon as it is over and is not kept. Memory: one entry per track and lane, and one for each of
-// the first 65,536 different texts.
+// A span is written as soon as it is over and is not kept. Memory is needed for each track and lane, and for each of
+// the first 65,536 different texts of a kind.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct Options {
   std::uint64_t max_events = 2'000'000;
 };
 
-// Counts of what was written.
+// Numbers of spans and samples that were written.
 struct Totals {
   std::uint64_t workgroups = 0;
   std::uint64_t operations = 0;
   std::uint64_t copies = 0;
   std::uint64_t puts = 0;
-  std::uint64_t loads = 0;
+  std::uint64_t loads = 0;                // samples of counters
   std::uint64_t workgroups_left_out = 0;  // not included in `workgroups`
 
   std::uint64_t spans() const { return workgroups + operations + copies + puts; }
@@ -38,7 +38,7 @@ class PerfettoTimeline final : public program::Observer {
  public:
   // `out` and `program` must outlive the timeline.
   PerfettoTimeline(std::ostream& out, const program::Program& program, Layout layout = {}, Options options = {});
-  PerfettoTimeline(const PerfettoTimeline&) = delete;  // its tracks refer to it
+  PerfettoTimeline(const PerfettoTimeline&) = delete;  // the tracks refer to members of the timeline
   PerfettoTimeline& operator=(const PerfettoTimeline&) = delete;
 
   void operation(const program::OperationSpan& span) override;

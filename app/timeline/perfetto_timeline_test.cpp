@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// As hardware parts declare them.
+// The sections that hardware parts declare.
 const std::vector<part::TimelineSection> sections = {{program::SpanKind::workgroup, "CUs", "CU"},
                                                      {program::SpanKind::copy, "DMA engines", "DMA"},
                                                      {program::SpanKind::put, "puts", "to rank"}};
@@ -48,7 +48,7 @@ void PrintTo(const Slice& slice, std::ostream* out) {
   *out << slice.category << " " << slice.name << " " << slice.begin << " to " << slice.end;
 }
 
-// Parses the bytes as a viewer does and checks what holds for every timeline.
+// Parses the bytes as a viewer does and checks the rules that every timeline obeys.
 class Reading {
  public:
   explicit Reading(const std::string& bytes) {
@@ -95,7 +95,8 @@ class Reading {
 
   template <class List>
   static void intern(const List& list, Texts& texts) {
-    for (const auto& entry : list) EXPECT_TRUE(texts.emplace(entry.iid(), entry.text()).second) << "told twice";
+    for (const auto& entry : list)
+      EXPECT_TRUE(texts.emplace(entry.iid(), entry.text()).second) << "a number is defined twice";
   }
 
   void packet(const TracePacket& p, bool first) {
@@ -104,8 +105,8 @@ class Reading {
               first ? TracePacket::INCREMENTAL_STATE_CLEARED : TracePacket::NEEDS_INCREMENTAL_STATE);
     if (p.has_track_descriptor()) {
       const auto& track = p.track_descriptor();
-      EXPECT_TRUE(tracks.emplace(track.uuid(), track).second) << "uuid used twice";
-      EXPECT_TRUE(!track.has_parent_uuid() || tracks.contains(track.parent_uuid())) << "parent told later";
+      EXPECT_TRUE(tracks.emplace(track.uuid(), track).second) << "a uuid is used twice";
+      EXPECT_TRUE(!track.has_parent_uuid() || tracks.contains(track.parent_uuid())) << "the parent is not defined yet";
       EXPECT_FALSE(p.has_track_event());
       return;
     }
@@ -115,7 +116,7 @@ class Reading {
     intern(p.interned_data().debug_annotation_string_values(), values);
     ASSERT_TRUE(p.has_track_event() && p.has_timestamp());
     const TrackEvent& e = p.track_event();
-    ASSERT_TRUE(tracks.contains(e.track_uuid())) << "event before its track";
+    ASSERT_TRUE(tracks.contains(e.track_uuid())) << "an event comes before its track is defined";
     Event event{e.track_uuid(),          e.type(), p.timestamp(), e.has_name() ? e.name() : "", "", {}, {}, {},
                 e.double_counter_value()};
     if (e.has_name_iid()) event.name = names.at(e.name_iid());
@@ -136,7 +137,7 @@ class Reading {
     if (e.type() == TrackEvent::SLICE_BEGIN) {
       EXPECT_TRUE(open.emplace(event.track, Slice{event.name, event.category, event.at, 0}).second) << "slices overlap";
     } else if (e.type() == TrackEvent::SLICE_END) {
-      ASSERT_TRUE(open.contains(event.track)) << "end without begin";
+      ASSERT_TRUE(open.contains(event.track)) << "a slice ends that has not begun";
       Slice slice = open.extract(event.track).mapped();
       slice.end = event.at;
       slices[event.track].push_back(slice);
@@ -220,11 +221,11 @@ TEST_F(PerfettoTimelineTest, WorkgroupsOfOneCuShareItInLanes) {
   const std::string cu = "rank 0 (node 0 GPU 0) / CUs / GPC 1 / CU 2";
   EXPECT_EQ(reading.slices_on(cu).size(), 3u);
   EXPECT_EQ(reading.lanes_of(cu), 2u);
-  EXPECT_EQ(reading.slices_on("rank 0 (node 0 GPU 0) / CUs / CU 40").size(), 1u) << "a CU of no group";
+  EXPECT_EQ(reading.slices_on("rank 0 (node 0 GPU 0) / CUs / CU 40").size(), 1u) << "CU 40 is in no group";
   const Event* epilogue = reading.find("epilogue");
   ASSERT_TRUE(epilogue);
   EXPECT_THAT(epilogue->annotations, UnorderedElementsAre(Pair("kernel", "gemm"), Pair("workgroup", "7")));
-  EXPECT_EQ(epilogue->track, reading.find("main loop")->track) << "a workgroup goes on in its lane";
+  EXPECT_EQ(epilogue->track, reading.find("main loop")->track) << "a workgroup continues in its lane";
 }
 
 TEST_F(PerfettoTimelineTest, WaitsSayWhatFor) {
@@ -308,10 +309,11 @@ TEST_F(PerfettoTimelineTest, PastTheCapOnlyWorkgroupsAreLeftOut) {
   ASSERT_TRUE(note);
   EXPECT_EQ(note->at, 2000u);
   EXPECT_EQ(reading.path(note->track), "Moire");
-  EXPECT_TRUE(reading.find("201 workgroup spans left out up to here"));
+  EXPECT_TRUE(reading.find("201 workgroup spans are left out up to here"));
 }
 
-// A random run with spans in the order of their ends. Reading checks order, balance, overlap and flows.
+// Returns the bytes of a random run with spans in the order of their ends. The class Reading checks them for order,
+// overlap, slices that never end, and flows.
 std::string random_run(std::uint64_t cap) {
   const program::Program program = two_queues(4);
   std::ostringstream out;

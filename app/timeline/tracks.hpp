@@ -1,5 +1,5 @@
-// The tracks of a timeline, created on first use: a process for each GPU, and below it its queues, the sections that
-// hardware parts declare, flags and loads.
+// The tracks of a timeline, which are created on first use. Each GPU is a process. Below a process are the GPU's
+// queues, the sections that hardware parts declare, flags and loads.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace moire::timeline {
 
-// The hardware, for names of tracks.
+// The facts about the hardware that names of tracks contain.
 struct Layout {
   std::uint32_t gpus_per_node = 1;
   std::vector<part::TimelineSection> sections{};  // declared by the parts, in order of display
@@ -41,6 +41,7 @@ class LanedTrack {
   std::vector<TrackId> tracks_;  // by lane
 };
 
+// The tracks of one GPU.
 class GpuTracks {
  public:
   GpuTracks(PacketWriter& writer, const program::Program& program, const Layout& layout, program::Rank rank);
@@ -54,7 +55,7 @@ class GpuTracks {
 
  private:
   const part::TimelineSection& declared(program::SpanKind spans) const;
-  // In order of display: queues, the sections of the parts, flags, loads.
+  // `place`: position in the order of display, which is queues, the sections of the parts, flags, loads.
   TrackId section(std::size_t place, std::string_view name);
   TrackId section(const part::TimelineSection& of);
   LanedTrack unit(const part::TimelineSection& of, TrackId parent, std::uint32_t number);

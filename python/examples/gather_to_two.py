@@ -1,4 +1,4 @@
-"""A user-defined collective: ranks 0 and 1 receive the chunks of all ranks in order, rank 1 receives them from rank 0.
+"""A user-defined collective: ranks 0 and 1 end with the chunks of all ranks in order. Rank 1 gets them from rank 0.
 
     python3 gather_to_two.py RANKS > gather.xml
 """
@@ -23,7 +23,7 @@ class GatherToTwo(Collective):
             for index in range(self.num_ranks):
                 held = prog.buffers[rank][Buffer.output][index]
                 if held != Chunk(index, 0):
-                    print(f"rank {rank} has {held} where it wants the chunk of rank {index}")
+                    print(f"rank {rank}: output chunk {index} is {held}, but must be the chunk of rank {index}")
                     right = False
         return right
 

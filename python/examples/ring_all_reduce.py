@@ -1,4 +1,4 @@
-"""All-reduce around a ring: every rank owns a chunk; sums go around once, results a second time.
+"""All-reduce around a ring, with one chunk for each rank. Sums travel around the ring once, then results once.
 
     python3 ring_all_reduce.py RANKS [--channels N] [--instances N] [--protocol Simple|LL|LL128] > ring.xml
 """

@@ -1,4 +1,4 @@
-"""Every example of python/examples succeeds and writes XML for the requested number of GPUs."""
+"""Tests that every example of python/examples succeeds and writes XML for the requested number of GPUs."""
 
 import pathlib
 import subprocess

@@ -223,8 +223,8 @@ class Errors(unittest.TestCase):
         with program(AllReduce(2, 2, True), line(2)):
             self.assert_error("nothing was written", lambda: chunk(0, "scratch", 0))
             self.assert_error("outside the buffer", lambda: chunk(0, Buffer.input, 2))
-            self.assert_error("rank 5 of a program of 2", lambda: chunk(0, Buffer.input, 0).copy(5))
-            self.assert_error("split into 2 parts", lambda: chunk(0, Buffer.input, 0).split(2))
+            self.assert_error("there is no rank 5; the program has 2", lambda: chunk(0, Buffer.input, 0).copy(5))
+            self.assert_error("split into 2 equal parts", lambda: chunk(0, Buffer.input, 0).split(2))
             before = chunk(1, Buffer.input, 0)
             chunk(0, Buffer.input, 0).copy(1, Buffer.input, 0)
             self.assert_error("before it was overwritten", lambda: before.copy(0, Buffer.input, 1))

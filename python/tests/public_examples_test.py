@@ -1,5 +1,6 @@
-"""Programs written for the public compiler run if their imports name this package. The programs are the examples in the
-checkout of the compiler that the environment variable MOIRE_MSCCL_TOOLS names. Exit status 77: there is none."""
+"""Tests that programs for the public compiler (msccl-tools) run if their imports name this package. The programs are
+the examples in the checkout of msccl-tools that the environment variable MOIRE_MSCCL_TOOLS names. Exit status 77 means
+that no checkout is named."""
 
 import os
 import pathlib
@@ -27,10 +28,10 @@ cases = [
     ("pipeline_a100_allpairs", "4 1"), ("pipeline_a100_ring", "4 2 1"), ("reducescatter_allpairs", "8"),
     ("simple/allgather_ring", ""), ("simple/allreduce_ring", "4 2"), ("simple/custom_collective", ""),
 ]
-# These programs are wrong; the public compiler refuses them, too.
+# These programs have errors. The public compiler refuses them, too.
 refused = {
     "allreduce_a100_pcie_hierarchical": ("8 1", "instead of the sum of"),
-    "allreduce_a100_recursive_doubling_halving": ("1 1", "rank 4 of a program of 4 ranks"),
+    "allreduce_a100_recursive_doubling_halving": ("1 1", "there is no rank 4; the program has 4 ranks"),
 }
 # These programs use methods that the public compiler has removed: send, and reduce with a place.
 outdated = {"allreduce_dgx1", "allreduce_ndv2", "reducegather"}

@@ -1,4 +1,4 @@
-// The specs that the program knows, for `moire explain` and the generated reference.
+// The specs that Moire knows. `moire explain` and the generated reference pages are made from this catalogue.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace moire::config {
 
 class Catalogue {
  public:
-  // Adds T, then the named components nested in it. Throws std::logic_error if two specs have the same name.
+  // Adds T, then the specs nested in T. Throws std::logic_error if two different specs have the same name.
   template <Described T>
   void add() {
     add(description<T>());
@@ -37,7 +37,7 @@ class Catalogue {
   const Description* nested_in(const Field& field) const;  // null if the field is not a spec, or its spec was not added
 
   std::vector<const Description*> components_;
-  std::vector<const Description*> unnamed_;  // not topics of their own, but their nested specs are
+  std::vector<const Description*> unnamed_;  // specs without a name: no topics, but specs nested in them may be topics
 };
 
 }  // namespace moire::config

@@ -1,4 +1,5 @@
-// One Codec per C++ type of spec members: its YAML form, how to read it, and how to show a default.
+// A Codec for each C++ type that members of specs can have. It states the YAML form of the type, reads a value from a
+// node, and shows a default.
 #pragma once
 
 #include <concepts>
@@ -114,7 +115,7 @@ struct Codec<M> {
 };
 
 template <>
-struct Codec<Node> {  // kept as written, for a later stage to parse
+struct Codec<Node> {  // the node is kept as written, and a later stage parses it
   static Shape shape() { return {}; }
   static bool read(const Node& node, Node& out, const Reading&) {
     out = node;
@@ -124,7 +125,7 @@ struct Codec<Node> {  // kept as written, for a later stage to parse
 };
 
 template <class M>
-struct Codec<std::optional<M>> {  // an explicit `null` means absent
+struct Codec<std::optional<M>> {  // an explicit `null` means that the value is absent
   static Shape shape() { return Codec<M>::shape(); }
   static bool read(const Node& node, std::optional<M>& out, const Reading& reading) {
     if (node.is_null() && !node.broken) {

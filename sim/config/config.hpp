@@ -1,4 +1,4 @@
-// Everything that readers of configuration need: load a file and parse it into a spec.
+// Includes everything that readers of configuration need to load a file and to parse it into a spec.
 #pragma once
 
 #include "sim/config/catalogue.hpp"

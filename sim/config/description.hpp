@@ -1,4 +1,4 @@
-// What a spec declares about itself, without its C++ type; used for parsing, `moire explain` and the reference pages.
+// What a spec declares about itself, without its C++ type. Parsing, `moire explain` and the reference pages use it.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct Description;
 struct Reading;
 struct Field;
 
-// The YAML form of a value. Ratios are `number`; lists and maps have a single element form.
+// The YAML form of a value. A ratio has the form `number`. All elements of a list or map have the same form.
 struct Shape {
   enum class Form { quantity, integer, number, flag, text, formula, path, choice, spec, list, map, any };
 
   Form form = Form::any;
   Dimension dimension = Dimension::ratio;  // of a quantity
   const Description& (*spec)() = nullptr;  // of a nested spec; a function, because specs may contain themselves
-  std::string elsewhere = {};              // instead of `spec`: the component that another reader parses here
+  std::string elsewhere = {};              // set instead of `spec`: name of the component that another reader parses
   std::vector<Shape> element = {};         // of a list or map: exactly one
 
   const Shape& innermost() const { return element.empty() ? *this : element.front().innermost(); }
@@ -55,7 +55,7 @@ struct Field {
   bool has_default = false;  // `default_text` shows the struct's initial value
   std::string default_text;
   Limits limits;
-  bool fractional = false;  // a size that may contain fractions of a byte
+  bool fractional = false;  // true for a size that may have fractions of a byte
   std::vector<std::pair<std::string, std::int64_t>> choices;
   bool must_exist = false;  // for paths
   std::string example_text;
@@ -63,11 +63,11 @@ struct Field {
   std::vector<std::string> choice_names() const;
   std::string example() const;     // a valid value, "4.8 TB/s"
   std::string type_text() const;   // "bandwidth", "list of times", "one of flow, queue"
-  std::string limit_text() const;  // "1 MB/s to 1 EB/s", "1 to 8"; "" if the type already implies it
+  std::string limit_text() const;  // "1 MB/s to 1 EB/s", "1 to 8"; "" if the limits are 0 and infinity
 };
 
 struct Check {
-  std::string key;  // the field at fault; "" for the whole spec
+  std::string key;  // the key to which errors refer; "" for the whole spec
   std::function<std::optional<Problem>(const void* object)> run;
 };
 

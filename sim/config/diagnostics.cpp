@@ -19,7 +19,7 @@ std::vector<Diagnostic> in_order(std::vector<Diagnostic> all) {
     return std::tuple(rank.at(file_of(a.place)), a.place.line, a.place.col) <
            std::tuple(rank.at(file_of(b.place)), b.place.line, b.place.col);
   });
-  // A file that is included twice and a value with aliases are read twice.
+  // Remove duplicates: a file that is included twice and a value that has an alias are read twice.
   std::set<std::string> told;
   std::erase_if(all, [&told](const Diagnostic& d) { return !told.insert(d.str()).second; });
   return all;

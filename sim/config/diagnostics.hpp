@@ -24,15 +24,15 @@ class Diagnostics {
  public:
   void error(const Place& place, std::string what, std::string remedy = {});
   void error(const Place& place, Problem problem);
-  // Something unusual that may be intended: reported, but the input is accepted.
+  // Reports something unusual that may be intended. The input is accepted nevertheless.
   void warning(const Place& place, std::string what, std::string remedy = {});
 
   bool ok() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
 
-  // Files in the order of their first error, each from top to bottom, without duplicates.
+  // All errors without duplicates: files in the order of their first error, and each file from top to bottom.
   std::vector<Diagnostic> sorted() const;
-  // One line per error, each ending in a newline: the first `told` errors, then the number of remaining ones.
+  // The first `told` errors with one line each, then the number of the remaining errors. Every line ends in a newline.
   std::string str() const;
   static constexpr std::size_t told = 100;
 
@@ -47,10 +47,10 @@ class Diagnostics {
 // Offset of the first byte that is not valid UTF-8, or the size of the text.
 std::size_t valid_utf8(std::string_view text);
 
-// User text made safe for terminals: control characters and bytes that are not UTF-8 become escapes like \x1b.
+// Makes a user's text safe for terminals: control characters and bytes that are not UTF-8 become escapes like \x1b.
 std::string printable(std::string_view text);
 
-// The same in single quotes, truncated if long.
+// printable(text) in single quotes. Only the first 60 bytes of a longer text are shown.
 std::string in_quotes(std::string_view text);
 
 }  // namespace moire::config

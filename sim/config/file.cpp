@@ -18,7 +18,7 @@ namespace {
 
 std::string or_else(const std::string& remedy, const char* general) { return remedy.empty() ? general : remedy; }
 
-// Files are opened more than once (to detect their kind and to read them), but a pipe can be read only once.
+// Moire opens a file more than once (to detect its kind and to read it), but a pipe can be read only once.
 Problem no_file(fs::file_type type) {
   switch (type) {
     case fs::file_type::fifo:
@@ -30,7 +30,7 @@ Problem no_file(fs::file_type type) {
   }
 }
 
-// Leaves the stream at its beginning.
+// True if the stream begins with `magic`. The stream is at its beginning again afterwards.
 bool begins_with(std::istream& in, std::string_view magic) {
   std::string first(magic.size(), '\0');
   in.read(first.data(), static_cast<std::streamsize>(first.size()));

@@ -16,8 +16,8 @@ namespace moire::config {
 // An input file, and how to report that it cannot be read.
 struct FileAsked {
   std::filesystem::path file;
-  std::optional<Place> place = {};  // where its name was written; absent: report at the file, without its name
-  std::string remedy = {};          // if the file does not exist; "": a general remedy
+  std::optional<Place> place = {};  // where the file's name was written; if absent, errors refer to the file itself
+  std::string remedy = {};          // what to do if the file does not exist; if empty, a general remedy is used
   std::string when_large = "no file of this kind is that large";
 };
 
@@ -29,7 +29,7 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
 // Reads a whole file. Returns nothing and reports why if it cannot be read, has more than `most` bytes, or is not
 // UTF-8.
 std::optional<std::string> read_plain(const FileAsked& asked, std::uintmax_t most, Diagnostics& diagnostics);
-// The same for an open file, block by block: `next` fills a block and returns the number of bytes.
+// The same for an open file, which is read block by block: `next` fills a block and returns the number of bytes.
 std::optional<std::string> read_blocks(const FileAsked& asked, std::istream& in, std::uintmax_t most,
                                        const std::function<std::size_t(char* block, std::size_t size)>& next,
                                        Diagnostics& diagnostics);

@@ -60,7 +60,7 @@ TEST_F(Include, MissingFileIsSuggestedAtTheIncludingPlace) {
   const auto root = read("s.yaml");
   EXPECT_EQ(diagnostics_.str(),
             "s.yaml:1:4: no such file 'h20.yaml'; did you mean 'h200.yaml'?\n"
-            "s.yaml:2:4: no such file 'gone/x.yaml'; there is no .yaml file in that folder\n");
+            "s.yaml:2:4: no such file 'gone/x.yaml'; its folder has no .yaml file\n");
   ASSERT_TRUE(root);
   EXPECT_TRUE(root->find("a")->broken);
 }
@@ -94,7 +94,7 @@ TEST_F(Include, FoldersEmptyFilesAndMissingRoots) {
   EXPECT_EQ(diagnostics_.str(),
             "s.yaml:1:4: 'dir.yaml' is a folder; name a file in it\n"
             "empty.yaml:1:1: the file is empty; write at least one key\n"
-            "no such file 'none.txt'; files there: dir.yaml, empty.yaml, s.yaml\n");
+            "no such file 'none.txt'; files in its folder: dir.yaml, empty.yaml, s.yaml\n");
 }
 
 // Files that are not regular may have no size and no end.

@@ -47,7 +47,7 @@ class Loader {
   Loader(Diagnostics& diagnostics, const LoadOptions& options)
       : diagnostics_(diagnostics), options_(options), budget_(options.nodes) {}
 
-  // `asked` is the place of the include; no place for the first file.
+  // `asked` is the place of the include that names the file. It is empty for the first file.
   std::optional<Node> file(const fs::path& path, const Place& asked) {
     const fs::path shown = path.lexically_normal();
     std::error_code error;
@@ -86,7 +86,7 @@ class Loader {
     if (!options_.includes) return;
     if (names_a_file(node)) {
       if (core::logs(core::LogLevel::debug))
-        core::log_debug("{} takes {}", node.place.str(),
+        core::log_debug("{} includes {}", node.place.str(),
                         (node.place.source->folder / node.text).lexically_normal().string());
       auto included = file(node.place.source->folder / node.text, node.place);
       if (included) {
@@ -120,8 +120,8 @@ class Loader {
   std::optional<std::string> contents(const fs::path& path, const Place& asked) {
     FileAsked file{.file = path, .place = asked, .when_large = "large inputs belong in trace files"};
     if (std::error_code error; !fs::exists(path, error)) {
-      file.remedy = suggestion(path.filename().string(), yaml_files(path.parent_path()), "files there");
-      if (file.remedy.empty()) file.remedy = "there is no .yaml file in that folder";
+      file.remedy = suggestion(path.filename().string(), yaml_files(path.parent_path()), "files in its folder");
+      if (file.remedy.empty()) file.remedy = "its folder has no .yaml file";
     }
     return read_plain(file, options_.bytes, diagnostics_);
   }
@@ -141,7 +141,7 @@ std::optional<Node> with_overrides(std::optional<Node> root, const std::vector<O
   return root;
 }
 
-// The first '=' outside quotes, because a quoted key may contain one.
+// Finds the first '=' outside quotes, because a quoted key may contain '='.
 std::size_t find_equals(std::string_view text) {
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

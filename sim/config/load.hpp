@@ -1,7 +1,7 @@
-// Loads a file into a tree: YAML, includes, overrides.
+// Loads a YAML file into a tree, follows its includes and applies overrides.
 //
-// A plain (unquoted) value that ends in `.yaml` is an include: it is replaced by the content of that file, whose path
-// is relative to the file that contains it. Quote such a value to keep it as text.
+// An unquoted value that ends in `.yaml` is an include. It is replaced by the content of the file that it names; the
+// path is relative to the file in which it is written. A value in quotes stays text.
 #pragma once
 
 #include <filesystem>
@@ -27,11 +27,12 @@ struct LoadOptions {
 std::optional<Node> load(const std::filesystem::path& file, const std::vector<Override>& overrides,
                          Diagnostics& diagnostics, const LoadOptions& options = {});
 
-// The same from memory. Messages show `name` as the file, and relative paths start at its folder.
+// The same for a text in memory. Messages show `name` as the file, and relative paths start at the folder of `name`.
 std::optional<Node> load_text(const std::string& name, const std::string& text, const std::vector<Override>& overrides,
                               Diagnostics& diagnostics, const LoadOptions& options = {});
 
-// `--set path=value`: the value is YAML; an include in it is relative to the current directory.
+// Parses the argument of `--set path=value`. The value is YAML, and an include in it is relative to the current
+// directory.
 std::optional<Override> parse_set(const std::string& path_equals_value, Diagnostics& diagnostics,
                                   const LoadOptions& options = {});
 std::vector<Override> parse_sets(const std::vector<std::string>& sets, Diagnostics& diagnostics,

@@ -18,7 +18,7 @@ struct Node {
   Kind kind = Kind::null;
   bool quoted = false;  // scalar in quotes or in block style: always text, never an include
   bool top = false;     // root of a file, where `sources:` is allowed
-  bool broken = false;  // an error in it was already reported, so parsing fails without a second message
+  bool broken = false;  // an error in this node was already reported, so parsing fails without a second message
   Place place;
   std::string text;                                  // for scalars
   std::vector<Node> items;                           // for sequences
@@ -35,7 +35,7 @@ struct Node {
   Node* find(std::string_view key);
   std::vector<std::string> keys() const;
   std::size_t count() const;  // number of nodes in this tree, including this one
-  Node as_written() const;    // without the overrides; files that overrides include count as written
+  Node as_written() const;    // this tree without overrides; files that overrides include are kept
 };
 
 struct Node::Entry {
@@ -44,7 +44,7 @@ struct Node::Entry {
   Node value;
 };
 
-// What a reader found, for messages: "'8 GB'", "a list", "a map", "nothing".
+// Describes a node in messages: "'8 GB'", "a list", "a map", "nothing".
 std::string found(const Node& node);
 
 }  // namespace moire::config

@@ -72,7 +72,7 @@ TEST(Node, AliasesCannotBlowUp) {
 
 TEST(Node, DepthAndSizeAreLimited) {
   EXPECT_EQ(errors(std::string(100, '[') + std::string(100, ']')), "");
-  EXPECT_NE(errors(std::string(101, '[') + std::string(101, ']')).find("nested deeper than 100 levels; flatten it"),
+  EXPECT_NE(errors(std::string(101, '[') + std::string(101, ']')).find("nested deeper than 100 levels; flatten them"),
             std::string::npos);
   EXPECT_EQ(errors("[a, b, c]", {.nodes = 3}),
             "f.yaml:1:8: the configuration has too many values; large inputs belong in trace files\n");
@@ -116,7 +116,7 @@ TEST(Node, OneDocumentAFile) {
 }
 
 TEST(Node, WhatYamlAllowsAndWeDoNot) {
-  EXPECT_EQ(errors("a: !!int 3\n"), "f.yaml:1:4: tags are not supported: 'tag:yaml.org,2002:int'; leave it out\n");
+  EXPECT_EQ(errors("a: !!int 3\n"), "f.yaml:1:4: tags are not supported: 'tag:yaml.org,2002:int'; leave the tag out\n");
   EXPECT_EQ(errors("{a: 1}: 2\n"),
             "f.yaml:1:1: a key must be text, not a map; write 'key: value', and close every bracket\n");
   EXPECT_EQ(errors("~: 2\n"),

@@ -95,8 +95,8 @@ Node* step(Node& at, const Override& change, std::size_t depth, Diagnostics& dia
   return &node.entries.back().value;
 }
 
-// Marks every node below, because a later stage may be given any of them. Files that an override includes are exempt:
-// they must still state the sources of their numbers.
+// Marks `node` and all nodes below it, because a later stage may read any of them alone. Files that an override
+// includes are exempt: they must still state the sources of their numbers.
 void mark(Node& node, const std::shared_ptr<const std::string>& text) {
   if (node.top) return;
   node.override_text = text;

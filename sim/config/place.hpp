@@ -1,5 +1,5 @@
-// Where a value was written: the file (or the --set that supplied it), line and column. Both count from 1; columns
-// count bytes.
+// Where a value was written: the file (or the --set that supplied the value), the line and the column. Lines and
+// columns count from 1; columns count bytes.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ struct Source {
   std::string name;              // its name in messages
   std::filesystem::path folder;  // base of relative paths in it
   bool has_lines = true;         // false for a --set, whose name already contains its whole text
-  std::map<std::string, std::string, std::less<>> references;  // its top-level `sources:`, from key to full text
+  std::map<std::string, std::string, std::less<>> references;  // the file's `sources:`, from key to full text
 };
 
 struct Place {

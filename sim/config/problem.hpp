@@ -1,4 +1,5 @@
-// What is wrong with a value and what would be right, if only the caller knows its place.
+// A Problem states what is wrong with a value and what would be right. It has no place, because only the caller of the
+// function that finds the problem knows the place.
 #pragma once
 
 #include <string>

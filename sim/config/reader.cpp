@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_depth = 100;
 
-struct Abort {};  // leaves the parser; the reason is already in the diagnostics
+struct Abort {};  // thrown to leave the parser; the reason is already in the diagnostics
 
 std::size_t height(const Node& node) {
   std::size_t most = 0;
@@ -45,7 +45,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node = make(Node::Kind::null, mark);
-    // The parser notices the missing value only at the next token, possibly lines below.
+    // The parser gives the place of the next token, possibly lines below, so the place of the key is used instead.
     if (!frames_.empty() && frames_.back().has_key) node.place = frames_.back().key_place;
     add(std::move(node), anchor);
   }
@@ -97,7 +97,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   [[noreturn]] void too_deep(const Place& at) {
-    abort(at, fmt::format("nested deeper than {} levels", max_depth), "flatten it");
+    abort(at, fmt::format("values are nested deeper than {} levels", max_depth), "flatten them");
   }
 
   void spend(std::size_t nodes, const Place& at) {
@@ -115,7 +115,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void reject_tag(const std::string& tag, Node& node) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    diagnostics_.error(node.place, "tags are not supported: " + in_quotes(tag), "leave it out");
+    diagnostics_.error(node.place, "tags are not supported: " + in_quotes(tag), "leave the tag out");
     node.broken = true;
   }
 
@@ -183,7 +183,7 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// Remedies in terms of what users do; the parser's messages are about YAML's grammar.
+// Remedies say what a user can do. The messages of the YAML parser are about the grammar of YAML.
 std::string yaml_remedy(const std::string& message) {
   const auto says = [&message](const char* part) { return message.find(part) != std::string::npos; };
   if (says("illegal map value")) return "put quotes around a text that contains ': ', and check the indentation";
@@ -212,7 +212,8 @@ bool indented_by_tab(std::string_view text, const Place& place) {
   return line.substr(0, std::min(content, line.size())).find('\t') != std::string_view::npos;
 }
 
-// The parser takes the end of the text for the closing quote. Only the last quoted scalar can be affected.
+// True if the quote at `place` is never closed. The YAML parser takes the end of the text for the closing quote, so
+// only the last quoted scalar can be affected.
 bool is_unclosed(std::string_view text, const Place& place) {
   if (place.line == 0) return false;
   std::string_view rest = from_line(text, place);

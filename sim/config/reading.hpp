@@ -1,4 +1,4 @@
-// Converts nodes to values. Rejections go to the diagnostics; user input never causes exceptions.
+// Converts nodes to values. Invalid values are reported to the diagnostics; user input never causes exceptions.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct Provenance {
   Place place;
 };
 
-// Context of the value that is being read; copied and narrowed on the way down the tree.
+// The context of the value that is being read. Each level of the tree gets its own copy, with the context of that
+// level.
 struct Reading {
   Diagnostics* diagnostics = nullptr;
   std::vector<Provenance>* provenance = nullptr;  // may be null
@@ -33,7 +34,7 @@ struct Reading {
   bool sourced = false;                              // the current spec requires sources
   std::shared_ptr<const Source> file;                // nearest enclosing file, whose `sources:` apply
   std::shared_ptr<const std::string> override_text;  // set inside a value that an override supplied
-  std::optional<std::string> stated_source;          // of an enclosing {value: [...], source: x}
+  std::optional<std::string> stated_source;          // the source of an enclosing {value: [...], source: x}
   std::optional<double> stated_residual;
 
   Reading at(std::string_view key, const Node& value) const;                   // for the entry of a map
@@ -51,7 +52,8 @@ bool read_text(const Node& node, std::string& out, const Reading& reading);
 bool read_path(const Node& node, std::filesystem::path& out, const Reading& reading);
 bool read_choice(const Node& node, std::int64_t& out, const Reading& reading);
 
-// Both call `read` for every element, continue after a failure, and return whether all elements were valid.
+// read_list() and read_map() call `read` for every element, continue after a failure, and return true if all elements
+// were valid.
 using ReadItem = std::function<bool(const Node& item, const Reading& reading)>;
 using ReadEntry = std::function<bool(const std::string& key, const Node& value, const Reading& reading)>;
 bool read_list(const Node& node, const Reading& reading, const ReadItem& read);
@@ -60,11 +62,12 @@ bool read_map(const Node& node, const Reading& reading, const ReadEntry& read);
 bool read_spec(const Node& node, const Description& description, void* object, const Reading& reading);
 
 // The sourced form `{value: ..., source: ...}` may replace any scalar or list of scalars. open_sourced_form() sets
-// `value` (null if there is none), records source and residual in `reading`, and returns whether the form is valid.
+// `value` (null if the form has no value), stores source and residual in `reading`, and returns true if the form is
+// valid.
 bool is_sourced_form(const Node& node);
 bool open_sourced_form(const Node& node, const Node*& value, Reading& reading);
 
-// Checks the `sources:` of a file: a map of texts.
+// Checks that the `sources:` of a file are a map of texts.
 bool check_sources(const Node::Entry& entry, const Reading& reading);
 
 }  // namespace moire::config

@@ -65,7 +65,8 @@ bool within_limits(double value, const Scalar& scalar) {
                              "must be " + (wanted.empty() ? "0 or more" : wanted));
 }
 
-// Tolerates rounding of the product: 23.77 kB are 23,770 B.
+// Rounds to whole bytes, and reports a size that is not whole. The rounding error of a product of number and unit is
+// tolerated: 23.77 kB are 23,770 B.
 bool whole(double& bytes, const Scalar& scalar) {
   const double rounded = std::round(bytes);
   if (std::abs(bytes - rounded) > 1e-12 * std::abs(bytes))

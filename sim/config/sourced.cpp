@@ -1,4 +1,5 @@
-// The sourced form {value: 4.8 TB/s, source: datasheet, residual: 3 %} and the `sources:` map that it refers to.
+// Reads the sourced form {value: 4.8 TB/s, source: datasheet, residual: 3 %} and the map `sources:`, which has the key
+// `datasheet` in this example.
 #include <fmt/format.h>
 
 #include "sim/config/reading.hpp"

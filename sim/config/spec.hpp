@@ -1,4 +1,4 @@
-// A spec is a plain struct that describes itself once; parsing, help and reference pages are derived from that.
+// A spec is a plain struct with one description of itself. Parsing, help and reference pages use this description.
 //
 //   struct HbmSpec {
 //     BytesPerSecond bandwidth;
@@ -42,8 +42,8 @@ inline constexpr bool is_optional<std::optional<M>> = true;
 
 constexpr double in_base_units(double value) { return value; }
 
-// Returned by d.field(...): each call restricts the values of the field or adds to its help. Limits of a list or map
-// apply to each of its values.
+// d.field(...) returns a FieldBuilder. Each of its functions restricts the values of the field or adds to its help. The
+// limits of a list or map apply to each of its values.
 template <class M>
 class FieldBuilder {
  public:
@@ -68,11 +68,11 @@ class FieldBuilder {
     return *this;
   }
 
-  FieldBuilder& optional() {  // absent: the member keeps its initial value, which help does not show
+  FieldBuilder& optional() {  // if the key is absent, the member keeps its initial value, which help does not show
     field_.required = false;
     return *this;
   }
-  FieldBuilder& or_default() {  // absent: the member keeps its initial value, which help shows as default
+  FieldBuilder& or_default() {  // if the key is absent, the member keeps its initial value, which help shows
     field_.required = false;
     field_.has_default = true;
     return *this;
@@ -97,7 +97,7 @@ class FieldBuilder {
   }
 
  private:
-  static constexpr double most_ratio = 1e6;  // the least ratio is its inverse
+  static constexpr double most_ratio = 1e6;  // the smallest positive ratio is 1 / most_ratio
 
   // The smallest value that counts as positive.
   static double least() {
@@ -145,8 +145,8 @@ class Describer {
     return FieldBuilder<M>(added);
   }
 
-  // A key whose value another reader, on a higher floor, parses with read_at(); its spec is `component`. Here the key
-  // has no member and is only known to messages and help.
+  // A key whose value another reader parses with read_at(), because its spec `component` is in a folder that this
+  // spec's folder must not include. The key has no member in T; only messages and help know it.
   FieldBuilder<Node> field_elsewhere(std::string key, std::string component, std::string meaning) {
     Field& added = out_.fields.emplace_back();
     added.key = std::move(key);
@@ -200,12 +200,12 @@ std::optional<T> parse(const Node& node, Diagnostics& diagnostics, std::vector<P
   return spec;
 }
 
-// Follows `keys` from `root` and sets `reading` for the result; null if one of them is missing.
+// Follows `keys` from `root` and sets `reading` for the node that it returns; null if a key is missing.
 const Node* descend(const Node& root, std::initializer_list<std::string_view> keys, Reading& reading);
 
 // Reads one value of a tree whose other parts other readers parse (Describer::field_elsewhere). If the value is absent,
-// `out` is unchanged. Returns false with the reasons in `diagnostics` if it is invalid. `path` is the path of the root
-// in its tree.
+// `out` is unchanged. Returns false with the reasons in `diagnostics` if the value is invalid. `path` is the path of
+// the root in its tree.
 template <class M>
 bool read_at(const Node& root, std::initializer_list<std::string_view> keys, M& out, Diagnostics& diagnostics,
              std::vector<Provenance>* provenance = nullptr, std::string path = {}) {

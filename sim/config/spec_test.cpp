@@ -168,7 +168,7 @@ TEST(Spec, AMissingIncludeIsToldOnce) {
   EXPECT_EQ(read("links: missing_links_file.yaml\n").errors.find("'links'"), std::string::npos);
 }
 
-// A file with a key for another reader, whose spec is on a higher floor.
+// A file with a key that another reader parses (Describer::field_elsewhere).
 struct ShelfSpec {
   std::int64_t height = 0;
   static void describe(Describer<ShelfSpec>& d) {

@@ -38,7 +38,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
-    if (candidate.size() > longest || longer >= best) continue;  // at least this many changes
+    if (candidate.size() > longest || longer >= best) continue;  // the distance is at least `longer`
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
       best = distance;

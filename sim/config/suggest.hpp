@@ -11,7 +11,7 @@ namespace moire::config {
 // Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours; ignores letter case.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The nearest candidate, if it is near enough to be a typing error.
+// The candidate with the smallest edit distance, if the distance is small enough for a typing error.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // "did you mean 'x'?", else "<label>: a, b, c", else "".

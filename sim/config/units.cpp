@@ -177,7 +177,7 @@ std::string format_quantity(double value, Dimension dimension) {
     const bool is_binary = unit.symbol.find('i') != std::string::npos;
     const double count = size / unit.factor;
     if (is_binary && (count != std::floor(count) || count >= 1024)) continue;
-    // What is rounded to 1000 GHz is 1 THz.
+    // A value that would be shown as 1000 GHz after rounding is shown as 1 THz.
     if (!best || count >= 1 || fmt::format("{:.6g}", count) == "1") best = &unit;
   }
   if (!best) return fmt::format("{:.6g}", value);

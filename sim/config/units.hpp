@@ -1,6 +1,7 @@
 // Converts text with a unit to a quantity and back: `64 MiB`, `200 Gb/s`, `2.5 us`, `989 TFLOP/s`, `1.98 GHz`, `92 %`.
 //
-// Prefixes k M G T P E Z are powers of 1000, Ki Mi Gi Ti Pi powers of 1024. B is a byte; b is a bit, in rates only.
+// The prefixes k M G T P E Z are powers of 1000, and Ki Mi Gi Ti Pi are powers of 1024. B is a byte. b is a bit, which
+// only rates may use.
 #pragma once
 
 #include <optional>
@@ -13,11 +14,11 @@
 
 namespace moire::config {
 
-// Base units: ps, B, B/s, FLOP, FLOP/s, 1/s, W, J, 1.
+// The base units are, in the order of the enumerators: ps, B, B/s, FLOP, FLOP/s, 1/s, W, J, 1.
 enum class Dimension { time, bytes, bytes_per_second, flop, flop_per_second, per_second, power, energy, ratio };
 
-// The range of non-zero values in all machines, programs and measurements, in base units. A value outside is taken for
-// a mistake, and arithmetic with it would be meaningless.
+// The range of non-zero values in all machines, programs and measurements, in base units. A value outside of this range
+// is treated as a mistake of the user; calculations with it would be meaningless.
 struct Bounds {
   double least;
   double most;

@@ -142,7 +142,7 @@ std::uint32_t Calendar::new_list(Time at, std::uint32_t component) {
 }
 
 void Calendar::release(std::uint32_t list) {
-  lists_[list].at = Time::max();  // matches no event, so that the list is not found again
+  lists_[list].at = Time::max();  // no event has this time, so is_of() never finds the list again
   free_lists_.push_back(list);
   --empty_;
 }
@@ -156,7 +156,7 @@ void Calendar::drop_empty_front() {
   }
 }
 
-// Frequent rescheduling leaves many empty lists in the heap.
+// Removes empty lists, with which frequent rescheduling would fill the heap.
 void Calendar::drop_empty() {
   drop_empty_front();
   if (empty_ <= 64 + heap_.size() / 2) return;

@@ -1,7 +1,8 @@
 // The event calendar: fires events in an order that is the same on every machine.
 //
-// Events fire by (time, component, sequence): at equal times the component with the lower number goes first, and within
-// a component the event that was scheduled first. The order never depends on addresses or the wall clock.
+// Events fire by (time, component, sequence). A component is a number that the caller of schedule() chooses. Among
+// events of the same time, the lowest component fires first. Within a component, the event that was scheduled first
+// fires first. The order never depends on memory addresses or on the wall clock.
 #pragma once
 
 #include <array>
@@ -18,7 +19,8 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void fire(std::uint64_t payload) = 0;
-  // Prefetch hint: the event with this payload fires after the present one. Must not change any state.
+  // A hint to prefetch data: the event with this payload is the next to fire. Implementations must not change any
+  // state.
   virtual void fires_next(std::uint64_t /*payload*/) const {}
 
  protected:
@@ -37,23 +39,23 @@ class Calendar {
   Time next_time() const { return heap_.front().at; }
   std::uint64_t fired() const { return fired_; }
 
-  // Schedules one event; its id is reused once it has fired. `component` breaks ties. Throws InvariantError if at <
-  // now, EndOfTime if `at` is beyond the range of Time.
+  // Schedules one event and returns its id, which is reused after the event has fired. `component` orders events of
+  // the same time. Throws InvariantError if at < now(), and EndOfTime if `at` is beyond the range of Time.
   EventId schedule(Time at, EventSink& sink, std::uint64_t payload, std::uint32_t component = 0);
-  // Moves a pending event; it then comes after events that the same component has already scheduled for that time.
+  // Moves a pending event to `at`. It then fires after all events that its component has already scheduled for `at`.
   void reschedule(EventId id, Time at);
   void cancel(EventId id);
 
   // Fires the earliest event. The calendar must not be empty.
   void step();
-  // Moves the clock forward without firing an event, for an outer engine with a clock of its own.
+  // Moves the clock forward to `t` without firing an event. No event may be due before `t`.
   void advance_to(Time t);
 
  private:
-  // Events of one component at one picosecond, in the order in which they were scheduled. The heap orders these lists
-  // and not events: where many ranks do the same at the same time, most events find the list of their instant in the
-  // table of recent lists, without a search. A list that has left the table gets no more events; later events of the
-  // same instant go into a new list, which the heap orders after the old one.
+  // Events of one component at one picosecond, in the order in which they were scheduled. The heap contains these lists
+  // and not single events. If many ranks do the same at the same time, most events find an existing list in the table
+  // `recent_`, without a search. A list that is no longer in this table gets no more events. Later events of the same
+  // picosecond go into a new list, which the heap orders after the old list.
   struct List {
     Time at;
     std::uint32_t component = 0;
@@ -62,7 +64,7 @@ class Calendar {
   };
   struct Entry {
     Time at;
-    std::uint64_t sequence = 0;  // of the list, for ties
+    std::uint64_t sequence = 0;  // orders lists with the same time and component
     std::uint32_t component = 0;
     std::uint32_t list = 0;
     bool before(const Entry& o) const {
@@ -97,8 +99,8 @@ class Calendar {
   std::uint64_t sequence_ = 0;
   std::uint64_t fired_ = 0;
   std::size_t pending_ = 0;
-  std::size_t empty_ = 0;    // empty lists in heap_; the front list is empty only while an event fires
-  std::vector<Entry> heap_;  // 4-ary, which has half the cache misses of a binary heap
+  std::size_t empty_ = 0;    // number of empty lists in heap_; the front list is empty only while an event fires
+  std::vector<Entry> heap_;  // a 4-ary heap, because it has half the cache misses of a binary heap
   std::vector<List> lists_;
   std::vector<std::uint32_t> free_lists_;
   std::vector<Slot> slots_;

@@ -52,7 +52,7 @@ TEST(Calendar, StandsBetweenEventsWhereItIsPut) {
   EXPECT_TRUE(log.order.empty());
   EXPECT_EQ(calendar.now(), Time{99});
   EXPECT_EQ(calendar.next_time(), Time{100});
-  calendar.advance_to(Time{100});  // up to an event, not past it
+  calendar.advance_to(Time{100});  // to the time of an event, which does not fire
   EXPECT_TRUE(log.order.empty());
   EXPECT_THROW(calendar.advance_to(Time{101}), InvariantError);
   EXPECT_THROW(calendar.advance_to(Time{99}), InvariantError);
@@ -129,7 +129,7 @@ TEST(Calendar, ASinkMayScheduleAtTheSameInstant) {
 TEST(Calendar, AgreesWithASortUnderRandomSchedulesMovesAndCancels) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 50; ++round) {
-    // Alternately few times with many events each and many times with few events.
+    // Every other round has few different times with many events each; the others have many times with few events.
     const std::uint64_t dates = round % 2 == 0 ? 100 : 20000;
     Calendar calendar;
     Log log(calendar);

@@ -1,4 +1,4 @@
-// What is due next, of entries that mostly come in the order in which they are due.
+// A priority queue that is fast if most entries are added in the order in which they will be removed.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace moire::core {
 
-// A priority queue. The first entry is kept in place. Behind it, an entry that comes after all others is appended to a
-// sorted list, at no cost; the rest are a heap. Before(a, b): a total order.
+// `front_` is the first entry. A new entry that comes after all entries of the list `sorted_` is appended to this list,
+// which takes constant time. All other entries are in a heap. Before(a, b) must be a total order.
 template <class Entry, class Before>
 class Due {
  public:
@@ -62,7 +62,7 @@ class Due {
   }
 
  private:
-  // A function object and not a function, so that comparisons are inlined.
+  // This is a function object and not a function, so that the compiler inlines comparisons.
   struct After {
     bool operator()(const Entry& a, const Entry& b) const { return Before{}(b, a); }
   };
@@ -78,7 +78,7 @@ class Due {
 
   Entry front_{};
   std::uint32_t size_ = 0;
-  std::uint32_t head_ = 0;  // in sorted_
+  std::uint32_t head_ = 0;  // index of the first entry of sorted_ that has not been removed
   std::vector<Entry> sorted_;
   std::vector<Entry> heap_;
 };

@@ -15,7 +15,7 @@ namespace {
 using Entry = std::pair<std::uint64_t, std::uint64_t>;
 using Queue = Due<Entry, std::less<Entry>>;
 
-// Mostly rising, with some that are due earlier, and a few that are taken out again.
+// Most entries are added in rising order, a quarter come earlier, and erase_if() removes some before they are due.
 TEST(Due, TheFrontIsTheFirstOfAll) {
   std::mt19937_64 random(5);
   Queue due;

@@ -11,7 +11,8 @@ struct RunFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A program or a machine is too large to simulate. The caller that knows the position in the input reports it there.
+// A program or a machine is too large to simulate. A caller that knows the position of its cause in the input reports
+// the error with this position.
 struct TooLarge : RunFailure {
   TooLarge(const std::string& what_is, std::string what_would_be)
       : RunFailure(what_is + "; " + what_would_be), what_is_wrong(what_is), remedy(std::move(what_would_be)) {}
@@ -19,12 +20,13 @@ struct TooLarge : RunFailure {
   std::string remedy;
 };
 
-// Ranks that were folded together turn out to share a link: the run must be repeated with all ranks.
+// Folding (the simulation of one block of nodes on behalf of all) turned out to be impossible, because messages of
+// different blocks meet at a link or in a switch. The caller must repeat the run with all ranks.
 struct NotAlike : RunFailure {
   using RunFailure::RunFailure;
 };
 
-// A time beyond the range of the clock.
+// An event would happen at a time beyond the range of the clock.
 struct EndOfTime : RunFailure {
   EndOfTime()
       : RunFailure(

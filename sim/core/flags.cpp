@@ -11,7 +11,7 @@ namespace moire::core {
 
 namespace {
 
-// Appends entry `at` to the circular list that is known by its last entry.
+// Appends entry `at` to a circular list. `last` is the index of the list's last entry, or `none` if the list is empty.
 template <class Entry>
 void append(std::vector<Entry>& pool, std::uint32_t& last, std::uint32_t none, std::uint32_t at) {
   if (last == none) {
@@ -82,7 +82,8 @@ Time Flags::reached(FlagId id, std::int64_t target) const {
 void Flags::raise(FlagId id, std::int64_t by) {
   MOIRE_INVARIANT(by > 0, "a flag can only rise");
   Flag& flag = flag_of(id);
-  MOIRE_INVARIANT(flag.last <= calendar_.now(), "a flag rises before a raise that was known earlier");
+  MOIRE_INVARIANT(flag.last <= calendar_.now(),
+                  "a flag rises now although an earlier call has raised it at a later time");
   flag.known += by;
   flag.last = calendar_.now();
   tell(flag);
@@ -108,7 +109,7 @@ Time Flags::raise_at(FlagId id, Time at) {
   return rises;
 }
 
-// Removes raises that are over from the list.
+// Removes raises in the past from the list `coming`.
 void Flags::forget_past(Flag& flag) {
   while (flag.coming != none) {
     const std::uint32_t first = coming_[flag.coming].next;
@@ -122,7 +123,7 @@ void Flags::forget_past(Flag& flag) {
   }
 }
 
-// Tells those whose targets the flag reaches by its last raise.
+// Tells all waiters whose targets the flag reaches with its latest raise.
 void Flags::tell(Flag& flag) {
   if (flag.waiters == none || parked_[flag.waiters].lowest > flag.known) return;
   const Time at = flag.last;

@@ -1,8 +1,8 @@
-// Flags: counters in the memory of a rank. Workgroups, copies and NICs raise them, and workgroups wait for them.
+// A flag is a counter in the memory of a rank. Workgroups, copies and NICs raise flags, and workgroups wait for flags.
 //
-// A raise is often known before it happens: a store is on its way for a fixed latency. If a flag is raised `in_order`,
-// no raise that becomes known later can come earlier. Then waiters learn at once when their target will be reached, and
-// the raise itself is no event.
+// The time of a raise is often known beforehand, because the store that raises the flag takes a fixed latency. If a
+// flag is `in_order`, no later call of raise_at() can raise it earlier. Its waiters therefore learn at once at which
+// time their target will be reached, and the raise needs no event in the calendar.
 #pragma once
 
 #include <array>
@@ -16,11 +16,12 @@ namespace moire::core {
 
 using FlagId = std::uint32_t;
 
-// Learns when a flag reaches a target, as soon as that is known.
+// Somebody who waits for a flag. Flags tells a waiter the time at which its flag reaches its target, as soon as this
+// time is known.
 class FlagWaiter {
  public:
   virtual ~FlagWaiter() = default;
-  // `at` is now or later. May wait for other flags.
+  // The flag reaches its target at `at`, which is now or later. Implementations may call Flags::wait().
   virtual void reaches(std::uint64_t payload, Time at) = 0;
 
  protected:
@@ -33,18 +34,20 @@ class Flags final : private EventSink {
  public:
   explicit Flags(Calendar& calendar, std::uint32_t component = 0) : calendar_(calendar), component_(component) {}
 
-  // Makes `count` flags of value 0 with consecutive ids and returns the first id. Memory is allocated on first use.
-  // `in_order`: one sender raises each of these flags, over one path.
+  // Makes `count` flags of value 0 with consecutive ids and returns the first id. A flag gets memory on its first use.
+  // `in_order` states that a single sender raises each of these flags, over a single path.
   FlagId add(std::uint32_t count, bool in_order = false);
   std::size_t size() const { return size_; }
   std::int64_t value(FlagId id) const;
   void raise(FlagId id, std::int64_t by = 1);
-  // Raises it by one at a later time, which is returned: a flag that is raised in order rises no earlier than by the
-  // calls before.
+  // Raises the flag by one at time `at`. Returns the time of the raise, which can be later than `at`: an `in_order`
+  // flag never rises before the raises of earlier calls.
   Time raise_at(FlagId id, Time at);
-  // When the flag reaches (or has reached) `target`: now, a later time, or Time::max() if that is not known yet.
+  // The time at which the flag reaches `target`: now if the flag has reached it, a later time, or Time::max() if the
+  // time is not known yet.
   Time reached(FlagId id, std::int64_t target) const;
-  // Tells the waiter when the flag reaches `target`: immediately if that is known, even before wait() returns.
+  // Calls waiter.reaches() once it is known when the flag reaches `target`. If this time is known already, the call
+  // comes before wait() returns.
   void wait(FlagId id, std::int64_t target, FlagWaiter& waiter, std::uint64_t payload);
 
   struct Waiter {
@@ -53,24 +56,25 @@ class Flags final : private EventSink {
     FlagWaiter* waiter = nullptr;
     std::uint64_t payload = 0;
   };
-  // All waiters whose targets are not known to be reached, by flag, then in the order in which they began to wait.
+  // All waiters that have not been told a time, sorted by flag and then by the order in which they began to wait.
   std::vector<Waiter> waiting() const;
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
   struct Flag {
     std::int64_t known = 0;  // value after all raises that are known
-    Time last;               // of the latest of these raises
-    // Circular lists, each known by its last entry, whose successor is the first.
-    std::uint32_t waiters = none;  // in the order in which they began to wait
-    std::uint32_t coming = none;   // earlier raises that are on their way; may contain some that are over
+    Time last;               // time of the latest of these raises
+    // Two circular lists. Each field is the index of the list's last entry, and the successor of the last entry is the
+    // first entry.
+    std::uint32_t waiters = none;  // in parked_, in the order in which they began to wait
+    std::uint32_t coming = none;   // in coming_: known raises before the latest; some of them may be in the past
   };
   struct Parked {
     std::int64_t target = 0;
     FlagWaiter* waiter = nullptr;
     std::uint64_t payload = 0;
     std::uint32_t next = none;
-    std::int64_t lowest = 0;  // target of this and all waiters before it
+    std::int64_t lowest = 0;  // the lowest target of this waiter and of all before it in the list
   };
   struct Coming {
     Time at;
@@ -92,7 +96,7 @@ class Flags final : private EventSink {
   std::uint32_t component_;
   FlagId size_ = 0;
   std::vector<std::unique_ptr<Page>> pages_;
-  std::vector<std::uint64_t> in_order_;  // a bit for each flag
+  std::vector<std::uint64_t> in_order_;  // one bit per flag
   std::vector<Parked> parked_;
   std::vector<std::uint32_t> free_parked_;
   std::vector<Coming> coming_;

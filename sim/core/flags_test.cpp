@@ -94,7 +94,7 @@ TEST_F(FlagsTest, FlagsAreIndependent) {
   EXPECT_EQ(waiting[2].waiter, &log);
 }
 
-// Raises at a later time take place then, in any order of the calls.
+// raise_at() raises the flag at the given time, whatever the order of the calls is.
 TEST_F(FlagsTest, ARaiseAtALaterTimeIsAnEvent) {
   const FlagId flag = flags.add(1);
   flags.raise_at(flag, Time{50});
@@ -107,7 +107,7 @@ TEST_F(FlagsTest, ARaiseAtALaterTimeIsAnEvent) {
   EXPECT_THAT(log.told, ElementsAre(Pair(1, 20), Pair(2, 50)));
 }
 
-// If no later call can bring an earlier raise, waiters learn of their time beforehand, without an event.
+// If a flag is `in_order`, waiters learn beforehand when their targets are reached, and the raises need no events.
 TEST_F(FlagsTest, ARaiseInOrderIsKnownBeforehand) {
   const FlagId flag = flags.add(2, true);
   flags.wait(flag, 2, log, 2);
@@ -134,7 +134,7 @@ TEST_F(FlagsTest, ARaiseInOrderIsKnownBeforehand) {
   EXPECT_EQ(flags.reached(flag, 4).ps, 90);
 }
 
-// Against a flag of events, for random raises whose times do not fall.
+// Compares an `in_order` flag with a flag whose raises are events, for random raises whose times never decrease.
 TEST_F(FlagsTest, InOrderIsWhatEventsGive) {
   const FlagId events = flags.add(1);
   const FlagId in_order = flags.add(1, true);

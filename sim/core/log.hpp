@@ -1,8 +1,9 @@
-// Log of decisions, for readers who want to know why a result is what it is: one line per decision. Results never go
-// through the log.
+// The log explains why a result is what it is: each decision of the simulator is one line. Results are never written to
+// the log.
 //
-// A line below the enabled level costs one comparison; call logs() first if its text is expensive to build. Nothing
-// that happens per event is logged at any level. log_output.hpp decides where lines go.
+// A line whose level is not enabled costs one comparison. Call logs() first if the text of a line is expensive to
+// build. Nothing that happens for each event is logged at any level. sim/process/log_output.hpp decides where the lines
+// are written.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,7 +12,7 @@
 
 namespace moire::core {
 
-// Each level includes those before it.
+// Each level includes the levels before it.
 enum class LogLevel { off, error, warn, info, debug };
 
 struct Log {
@@ -35,12 +36,12 @@ template <class... Args>
 void log_warning(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::warn, format, std::forward<Args>(args)...);
 }
-// A decision that affects what is simulated.
+// Logs a decision that affects what is simulated.
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::info, format, std::forward<Args>(args)...);
 }
-// How the simulation is carried out.
+// Logs how the simulation is carried out.
 template <class... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::debug, format, std::forward<Args>(args)...);

@@ -16,7 +16,7 @@ namespace {
 std::optional<double> number_in(const char* file) {
   double value = 0;
   if (std::ifstream in(file); in >> value) return value;
-  return std::nullopt;  // no such file, or "max"
+  return std::nullopt;  // the file does not exist, or contains "max" (no limit)
 }
 
 double spare_memory() {
@@ -26,7 +26,7 @@ double spare_memory() {
     double kib = 0;
     if (word == "MemAvailable:" && in >> kib) spare = kib * 1024;
   }
-  // In a container: what its control group leaves.
+  // In a container, the control group may leave less memory.
   const auto most = number_in("/sys/fs/cgroup/memory.max");
   const auto used = number_in("/sys/fs/cgroup/memory.current");
   if (most && used) spare = std::min(spare, *most - *used);

@@ -1,14 +1,14 @@
-// The memory that a run may use. Large allocations are announced beforehand, so that a run that is too large is refused
-// with a message instead of exhausting the machine.
+// The memory that a run may use. need_memory() checks large allocations beforehand, so that a run that is too large
+// ends with a message instead of exhausting the memory of the machine.
 #pragma once
 
 #include <string>
 
 namespace moire::core {
 
-inline constexpr double flag_bytes = 24;  // size of a flag in core::Flags
+inline constexpr double flag_bytes = 24;  // memory of one flag in core::Flags, in bytes
 
-// In bytes; by default what the machine has available.
+// The limit in bytes. By default it is the memory that is available on the machine.
 double memory_limit();
 void set_memory_limit(double bytes);
 

@@ -1,8 +1,8 @@
-// The scale-out network as seen by the models: messages between endpoints over a topology of links.
+// The interface of the scale-out network, which carries messages between endpoints over a topology of links.
 //
-// Two implementations serve the same topology. QueueNetwork queues chunks FIFO at every port inside our own calendar,
-// without a solver; large studies use it. The SimGrid flow network shares links max-min fairly.
-// docs/explanation/network.md states how far their results may differ.
+// Two implementations serve the same topology. QueueNetwork queues chunks first in, first out at every port and needs
+// only Moire's calendar, without a solver; large studies use it. FlowNetwork, which SimGrid computes, shares links
+// max-min fairly. docs/explanation/network.md states how far the results of the two may differ.
 #pragma once
 
 #include <cstdint>
@@ -30,24 +30,27 @@ class Topology {
   virtual ~Topology() = default;
   virtual std::uint32_t endpoints() const = 0;
   virtual const std::vector<NetworkLink>& links() const = 0;
-  // Appends the links of the path in order. `flow` lets static multi-path routing spread queue pairs over paths. A
-  // topology may also have routes from and to switches, whose numbers are endpoints() and above.
+  // Appends the links of the path from `source` to `destination`, in order. `flow` is the number of the queue pair, by
+  // which static multi-path routing chooses among paths. Numbers from endpoints() on are switches; a topology may have
+  // routes from and to switches too.
   virtual void route(EndpointId source, EndpointId destination, std::uint32_t flow,
                      std::vector<LinkId>& path) const = 0;
-  // Number of routes that the packets of one queue pair take in turns. If there are several, route() takes the number
-  // of the route in place of `flow`; they begin with the same link and have equally many.
+  // Number of routes among which the packets of one queue pair alternate. If it is above 1, the argument `flow` of
+  // route() is the number of a route. All routes of a pair begin with the same link and have the same number of links.
   virtual std::uint32_t routes(EndpointId /*source*/, EndpointId /*destination*/) const { return 1; }
   // The endpoint that a link belongs to. Messages that reach a link at the same time are ordered by the positions of
-  // their source and destination relative to it, so that the order does not depend on which endpoint is number 0.
+  // their source and destination relative to this endpoint. So the order does not depend on which endpoint is number 0.
   virtual EndpointId home(LinkId link) const = 0;
-  // True if the topology and its routes are unchanged when every endpoint takes the place of the endpoint `by` further
-  // on (modulo the number of endpoints). Routes over links that turned() maps to themselves are exempt.
+  // True if the topology and its routes stay the same when every endpoint e is replaced by endpoint e + by (modulo the
+  // number of endpoints). Routes over links that turned() maps to themselves are exempt.
   virtual bool turns(EndpointId /*by*/) const { return false; }
-  // If turns(by): the link that takes the place of `link`, or `link` itself if it is shared by all.
+  // If turns(by) is true: the link that endpoint e + by uses where endpoint e uses `link`. This is `link` itself if all
+  // endpoints share it.
   virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }
 };
 
-// Is told when a message arrives, as soon as that is known, which may be long before.
+// The receiver of messages. A network tells it the arrival time of a message as soon as this time is known, which may
+// be long before the arrival.
 class Receiver {
  public:
   virtual ~Receiver() = default;
@@ -60,7 +63,7 @@ class Receiver {
   Receiver& operator=(const Receiver&) = default;
 };
 
-// Arrives `after` the moment at which its last byte has. bytes >= 1.
+// A message of at least one byte. It counts as arrived when the time `after` has passed since its last byte arrived.
 struct Message {
   EndpointId source = 0;
   EndpointId destination = 0;

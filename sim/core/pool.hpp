@@ -1,4 +1,5 @@
-// Entries that are reused: indices stay valid, and memory does not grow while entries are free.
+// Pools whose entries are reused. The index of an entry stays valid, and a pool does not grow while it has free
+// entries.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace moire::core {
 
-// Index of a free entry of `pool`, whose content is what its last user left, or of a new one.
+// Returns the index of a free entry of `pool`, or of a new entry if none is free. A reused entry still has its old
+// content.
 template <class Entry>
 std::uint32_t take(std::vector<Entry>& pool, std::vector<std::uint32_t>& free) {
   if (free.empty()) {
@@ -19,7 +21,7 @@ std::uint32_t take(std::vector<Entry>& pool, std::vector<std::uint32_t>& free) {
   return index;
 }
 
-// The same for very many entries: they lie in blocks that do not move, so that a pool that grows is not copied.
+// A pool for very many entries. They lie in blocks that never move, so that no entry is copied when the pool grows.
 template <class Entry>
 class Pool {
  public:

@@ -14,7 +14,8 @@ constexpr double ln2 = 0x1.62e42fefa39efp-1;
 constexpr std::uint64_t sign_and_mantissa = 0x800FFFFFFFFFFFFFULL;
 constexpr int mantissa_bits = 52, exponent_bias = 1023;
 
-// std::floor, std::frexp and std::ldexp for the values that occur here, without calls to the C library.
+// floor_of, mantissa_of and scaled replace std::floor, std::frexp and std::ldexp. For the values that usually occur
+// here, they do not call the C library.
 double floor_of(double x) {
   const auto whole = static_cast<double>(static_cast<std::int64_t>(x));
   return whole > x ? whole - 1 : whole;
@@ -34,12 +35,12 @@ double scaled(double x, int exponent) {
   return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent_bias + exponent) << mantissa_bits);
 }
 
-// e^x = 2^k e^r with |r| <= ln2 / 2; e^r by its Taylor series up to r^16 / 16!.
+// e^x = 2^k e^r with an integer k and |r| <= ln2 / 2. e^r is computed by its Taylor series up to r^16 / 16!.
 double exponential(double x) {
   constexpr int terms = 16;
   const double k = floor_of(x / ln2 + 0.5);
   const double r = x - k * ln2;
-  std::array<double, terms> part;  // all r / i first, because they depend only on r
+  std::array<double, terms> part;  // all r / i are computed first, because they depend only on r
   for (int i = 0; i < terms; ++i) part[i] = r / (i + 1);
   double sum = 1;
   for (int i = terms; i-- > 0;) sum = 1 + part[i] * sum;
@@ -69,7 +70,7 @@ double logarithm(double x) {
   return k * ln2 + 2 * s * sum;
 }
 
-// Memoised, because ranks that do the same ask for the same powers.
+// Results are memoised, because ranks that do the same compute the same powers.
 double power(double base, double exponent) {
   struct Known {
     double base = 0, exponent = 0, power = 0;

@@ -1,4 +1,4 @@
-// Physical quantities as types, so that a bandwidth cannot be added to a latency.
+// Every kind of physical quantity is a type of its own, so that a bandwidth cannot be added to a latency.
 //
 // Time is an integer number of picoseconds: sums are exact, and equal times compare equal. All other quantities are
 // doubles in the base unit that their name states.

@@ -1,4 +1,4 @@
-// Over 400 lines: the whole way of a message, from its flow to its arrival.
+// Over 400 lines: the code follows a message from its flow to its arrival.
 #include "sim/core/queue_network.hpp"
 
 #include <fmt/format.h>
@@ -15,19 +15,19 @@ namespace moire::core {
 
 namespace {
 
-// A turn is at most the 256th part of what waits at the port, so that the time a message waits for others' turns is
-// small beside the time it waits for their bytes. More would be more exact and slower: the 16th, 64th, 256th and 512th
-// part were compared (docs/decisions.md, 2026-11-24, "the turns of a port").
+// A turn sends at most 1 / turns_waiting of the bytes that wait at the port. A message then waits much less for single
+// turns of other flows than for all their bytes. A larger value would be more exact and slower: 16, 64, 256 and 512
+// were compared (docs/decisions.md, 2026-11-24, "the turns of a port").
 constexpr double turns_waiting = 256;
 
-// The data of a chunk are fetched from memory so many chunks before it is served: first the chunk, then its link and
-// flow. Not tuned.
+// Prefetch distances of serve_heads(), in chunks: a chunk is prefetched fetch_chunk chunks before it is served, its hop
+// and its flow fetch_rest chunks before. The values are not tuned.
 constexpr std::size_t fetch_chunk = 12, fetch_rest = 6;
 
 }  // namespace
 
 std::size_t QueueNetwork::hash(const Key& key) {
-  // The finaliser of splitmix64. It only spreads hash table entries; no order depends on it.
+  // This is the finaliser of splitmix64. It only spreads the entries of the hash table; no order depends on it.
   std::uint64_t x = (static_cast<std::uint64_t>(key.source) << 32 | key.destination) + key.flow * 0x9e3779b97f4a7c15ULL;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
@@ -48,7 +48,7 @@ void QueueNetwork::grow_table() {
     if (flow != none) table_[place_of(flows_[flow].key)] = flow;
 }
 
-// Deletion from linear probing: later entries that would become unreachable move up.
+// Deletes a key from the hash table with linear probing: later entries that would become unreachable move up.
 void QueueNetwork::forget(const Key& key) {
   const std::size_t last = table_.size() - 1;
   std::size_t hole = place_of(key);
@@ -83,7 +83,8 @@ QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetwork
 
 void QueueNetwork::send(const Message& message) {
   MOIRE_INVARIANT(message.bytes.value >= 1 && message.receiver != nullptr, "a message needs a byte and a receiver");
-  // A switch sends no earlier than it could receive, so no link on which it will has been served beyond that time.
+  // A switch sends only what it has received. So switches_send_ is set before a switch sends. From then on, every link
+  // serves the chunks of switches and all other chunks in the order of their times (Port::heads).
   if (message.destination >= topology_.endpoints()) switches_send_ = true;
   MOIRE_INVARIANT(message.source < topology_.endpoints() || switches_send_, "a switch sends unasked");
   end_flows();
@@ -103,10 +104,10 @@ void QueueNetwork::send(const Message& message) {
   flow.last_message = pending;
   ports_[flow.first.link].waiting += message.bytes.value;
   offer(index, calendar_.now(), offered_);
-  list(flow.first.link);  // the flow may be blocked
+  list(flow.first.link);  // because a blocked flow is not in `offered_`
 }
 
-// The open flow with this key, or a new one.
+// Returns the open flow with this key, or a new flow.
 QueueNetwork::Index QueueNetwork::flow_for(const Key& key) {
   if (2 * open_flows_ >= table_.size()) grow_table();
   const std::size_t place = place_of(key);
@@ -286,18 +287,18 @@ void QueueNetwork::settle() {
   told_.clear();
 }
 
-// The turns of the batch that ends now.
+// Computes the turns of the batch that ends now.
 void QueueNetwork::compute_turns() {
   const auto& [number, batch] = *batches_.begin();
   for (const LinkId port : batch.ports) {
-    if (ports_[port].listed != number) continue;  // it was looked at earlier
+    if (ports_[port].listed != number) continue;  // an earlier batch has computed this port's turns
     ports_[port].listed = no_batch;
     catch_up(port, calendar_.now());
     list(port);
   }
 }
 
-// What reaches a link in the batch that begins now.
+// Serves the heads that reach a link in the batch that begins now.
 void QueueNetwork::serve_heads() {
   const auto first = batches_.begin();
   std::vector<Head>& heads = first->second.heads;
@@ -323,7 +324,7 @@ void QueueNetwork::serve_heads() {
   spare_.push_back(batches_.extract(first));
 }
 
-// Into heads_: link by link, and within a link in the order of their times, then of their endpoints.
+// Copies `heads` to heads_, grouped by link. Within a link they are sorted by time, then by their endpoints.
 void QueueNetwork::sort_by_link(const std::vector<Head>& heads) {
   reached_.clear();
   for (const Head& head : heads)
@@ -340,7 +341,7 @@ void QueueNetwork::sort_by_link(const std::vector<Head>& heads) {
   auto begin = heads_.begin();
   for (const LinkId link : reached_) {
     const auto last = heads_.begin() + std::exchange(links_[link].heads, 0);
-    // Stable, because chunks of one flow that took several routes may reach a link in the same picosecond.
+    // The sort is stable, because chunks of one flow that took several routes may reach a link in the same picosecond.
     if (last - begin > 1)
       std::stable_sort(begin, last,
                        [&](const Head& a, const Head& b) { return a.at != b.at ? a.at < b.at : ends(a) < ends(b); });
@@ -382,7 +383,7 @@ void QueueNetwork::turn(LinkId id) {
   path.in_flight += bytes;
   forward(taken, now);
   port.next = port.free = links_[id].free;
-  // The flow queues up again behind those that arrive while its chunk is being sent.
+  // The flow queues up again behind the flows that arrive while its chunk is being sent.
   flow.ready = can_send(index, now);
   if (flow.ready) port.served = index;
 }
@@ -412,7 +413,7 @@ void QueueNetwork::forward(Index index, Time at) {
   batch(batch_of(head)).heads.push_back({head, chunk.path[chunk.hop].link, index});
 }
 
-// The arrival time is known at this point.
+// The chunk has passed its last link, so its arrival time (`tail`) is known.
 void QueueNetwork::pass_last(Index index) {
   const Chunk& chunk = chunks_[index];
   const Index of = chunk.flow;
@@ -433,12 +434,12 @@ void QueueNetwork::end_message(Index index, Time at) {
     paths_[flow.path].ending = true;
     ending_.push_back({message.flow, at});
   }
-  // Without latencies, a chunk may be served a few picoseconds after it has arrived.
+  // If links have no latency, a chunk may be processed here a few picoseconds after its arrival time.
   told_.push_back({message.receiver, message.payload, std::max(at, calendar_.now()) + message.after});
 }
 
-// Chunks of several routes are kept in the order in which they arrive, and messages end in the order in which they were
-// sent.
+// For a flow with several routes. Its chunks are kept in the order in which they arrive, and its messages end in the
+// order in which they were sent.
 void QueueNetwork::pass_last_of_several(Index index) {
   Chunk& chunk = chunks_[index];
   const Flow& flow = flows_[chunk.flow];
@@ -484,7 +485,7 @@ void QueueNetwork::reconsider(Index index) {
   list(flow.first.link);
 }
 
-// Chunks of a flow are kept in the order in which they arrive.
+// The chunks of a flow are kept in the order in which they arrive.
 void QueueNetwork::arrived(Index index, Time until) {
   Path& path = paths_[flows_[index].path];
   while (path.first_arriving != none && chunks_[path.first_arriving].tail <= until) {
@@ -502,7 +503,7 @@ void QueueNetwork::end_flows() {
     Flow& flow = flows_[index];
     Path& path = paths_[flow.path];
     path.ending = false;
-    if (flow.messages > 0) continue;  // it has new ones
+    if (flow.messages > 0) continue;  // the flow has new messages
     arrived(index, calendar_.now());
     if (path.first_arriving != none) {
       path.ending = true;
@@ -520,8 +521,9 @@ std::vector<LinkUse> QueueNetwork::use() const {
   std::vector<LinkUse> result;
   result.reserve(links_.size());
   for (const Link& link : links_) {
-    // Deduct what is booked after now; a link is busy without gaps from now to the end of its bookings. Nothing is
-    // deducted at the end of a run, because the last arrivals need no events, so the clock may stand before them.
+    // Deduct the service that is booked after now. From now to the end of its bookings, a link is busy without gaps.
+    // At the end of a run nothing is deducted: the last arrivals need no events, so the clock may show a time before
+    // them.
     const Time ahead = calendar_.empty() ? Time{} : std::max(Time{}, link.free - calendar_.now());
     result.push_back({Bytes{link.carried - static_cast<double>(ahead.ps) / link.ps_per_byte}, link.busy - ahead});
   }

@@ -1,38 +1,41 @@
-// The scale-out network as FIFO ports inside our own calendar; large studies use it.
+// The scale-out network as ports with FIFO queues, inside Moire's own calendar. Large studies use this network.
 //
-// A message is cut into chunks. The first link of a path (a NIC port) takes one chunk at a time, round robin over the
-// flows (queue pairs) that start there. A chunk is `chunk` long, but the less waits at the port the shorter it is, down
-// to a packet: turns of hardware are packets, and coarser ones make short messages wait, but the time of an exchange of
-// many bytes does not depend on them. Every link is a FIFO server: a chunk whose head reaches the link at time t has
+// A message is cut into chunks. The first link of a path (a NIC port) sends one chunk at a time, round robin over the
+// flows (queue pairs) that start there. Sending one chunk is called a turn of its flow. A chunk has at most `chunk`
+// bytes; the fewer bytes wait at the port, the shorter its chunks are, down to one packet. A real NIC alternates packet
+// by packet, and longer turns would make short messages wait too long. The time of an exchange of many bytes does not
+// depend on the length of turns. Every link is a FIFO server: a chunk whose head reaches the link at time t has
 //     start = max(t, free),  free = start + bytes / bandwidth,  tail = max(free, tail at the link before) + latency
-// and its head reaches the next link at start + latency (cut-through). A message alone therefore takes
+// and its head reaches the next link at start + latency (cut-through). A message without other traffic takes
 //     sum of latencies + bytes / smallest bandwidth, plus at most 1 ps of rounding per chunk.
-// A fast link that is fed by slow ones interleaves their chunks; no slow chunk reserves it.
+// A fast link that receives from several slow links interleaves their chunks: a chunk that arrives slowly occupies the
+// fast link only for its own bytes / bandwidth.
 //
-// A flow may have the bandwidth-delay product of its path plus `window` chunks in the fabric; beyond that, its source
-// serves other flows. This models end-to-end credits: a flow to a congested port neither blocks its neighbours at the
-// source nor reserves ports far ahead. Other effects of switch buffers are not modelled: port queues are unlimited, and
-// there is no head-of-line blocking between flows.
+// A flow may have the bandwidth-delay product of its path plus `window` chunks in the fabric. When it has that many,
+// its source serves other flows. This models end-to-end credits: a flow to a congested port neither blocks other flows
+// of its source nor reserves ports far ahead. Other effects of switch buffers are not modelled: port queues are
+// unlimited, and there is no head-of-line blocking between flows.
 //
-// The arrival is known when the last chunk has reached the last link, and the receiver is told then. A port is reserved
-// only in the order in which chunks reach it, so FIFO order is exact and nothing overtakes. Chunks that reach a link in
-// the same picosecond are served in the order of their endpoints relative to the link, so that a result does not depend
-// on which endpoint is number 0. Memory grows with the messages and chunks in flight, not with the total traffic.
+// The arrival time of a message is known when its last chunk reaches the last link, and the receiver is told at this
+// moment. A port is reserved only in the order in which chunks reach it, so FIFO order is exact and no chunk overtakes
+// another. Chunks that reach a link in the same picosecond are served in the order of their endpoints relative to the
+// link, so that a result does not depend on which endpoint is number 0. Memory grows with the messages and chunks in
+// flight, not with the total traffic.
 //
-// Chunks need no events of their own. No head reaches the next link earlier than the smallest latency of all links (the
-// lookahead) after it has reached this one. So time is cut into batches as long as the lookahead. At the begin of a
-// batch all heads that reach a link within it are known, and are served link by link, in the order of their times. The
-// turns of ports are computed at the end of the batch in which they begin, or earlier if something changes at the port:
-// a new message, or credits that return. This gives the times that one event per turn and per hop would give
-// (test: `ManyMessages.TimesDoNotDependOnTheLookahead`). If a link has no latency, batches are 1 ps long.
+// Chunks need no events of their own. The lookahead is the smallest latency of all links: between two links, a head
+// needs at least this time. So time is cut into batches as long as the lookahead. At the begin of a batch, all heads
+// that reach a link within this batch are known. They are served link by link, in the order of their times. The turns
+// of ports are computed at the end of the batch in which they begin, or earlier if a new message or returning credits
+// change the port. The resulting times are those that one event per turn and per hop would give (test:
+// `ManyMessages.TimesDoNotDependOnTheLookahead`). If some link has no latency, batches are 1 ps long.
 //
-// If a topology spreads the packets of a flow over several routes (Topology::routes), the chunks take them in turns.
-// They may overtake each other; a message arrives when all its chunks and all messages of its flow before it have
-// arrived.
+// If a topology spreads the packets of a flow over several routes (Topology::routes), successive chunks alternate among
+// the routes and may overtake each other. A message arrives when all its chunks and all earlier messages of its flow
+// have arrived.
 //
-// If blocks of `period` endpoints all do the same at the same time, only the first block has to send. A message from
-// the first block to block k is delivered within the first block: it stands for the message that the block k places
-// back sends there, and it uses the corresponding links.
+// If all blocks of `period` endpoints do the same at the same time, only the first block has to send (folding). A
+// message from block 0 to block k is delivered within block 0. By symmetry it represents the message to block 0 from
+// the block k places before it. Each link of its path is replaced by the corresponding link of block 0.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +51,8 @@
 namespace moire::core {
 
 struct QueueNetworkSpec {
-  Bytes chunk{16 * 1024.0};  // the most that a port sends of a flow in one turn
-  Bytes packet{4 * 1024.0};  // the same where little waits; equal to `chunk` for turns that do not depend on that
+  Bytes chunk{16 * 1024.0};  // the most bytes of a flow that a port sends in one turn
+  Bytes packet{4 * 1024.0};  // length of a turn while few bytes wait; if equal to `chunk`, all turns are this long
   std::int64_t window = 4;  // chunks that a flow may queue in the fabric beyond its bandwidth-delay product; at least 2
 };
 
@@ -60,7 +63,8 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec = {}, EndpointId period = 0);
 
   void send(const Message& message) override;
-  // Equal once every arrival is known; exactly equal if all messages have whole bytes.
+  // injected() and delivered() are equal once every arrival is known. They are equal to the last bit if all messages
+  // have whole numbers of bytes.
   Bytes injected() const override { return injected_; }
   Bytes delivered() const override { return delivered_; }
   std::vector<LinkUse> use() const override;
@@ -78,35 +82,36 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Time free;  // end of service of the last chunk that has reached this link
     Time busy;
     double carried = 0;
-    std::uint32_t heads = 0;  // that reach it in the present batch
+    std::uint32_t heads = 0;  // number of heads that reach it in the present batch
   };
-  // A chunk that reaches a link.
+  // The head of a chunk reaches a link at time `at`.
   struct Head {
     Time at;
     LinkId link;
     Index chunk;
   };
-  // A flow that waits for credits, and when they return.
+  // A flow that waits for credits, which return at time `until`.
   struct Blocked {
     Time until;
     Index flow;
   };
   using BatchNumber = std::int64_t;
   static constexpr BatchNumber no_batch = INT64_MAX;
-  // The flows that wait at one first link, in round-robin order. All turns before the present batch are computed.
+  // The first link of paths, and the flows that wait to send over it, in round-robin order. All turns before the
+  // present batch are computed.
   struct Port {
     Index first = none, last = none;
     Index served = none;            // the flow whose chunk the port is sending, if it has more to send
     Time free;                      // end of service of the last chunk that this port sent
-    Time next;                      // its next turn, if a flow waits
+    Time next;                      // time of its next turn, if a flow waits
     double waiting = 0;             // bytes of all messages that this port has not sent
-    BatchNumber listed = no_batch;  // the first batch at whose begin it is looked at
-    std::vector<Blocked> blocked;   // in the order in which they can send again, as far as that is known
-    std::vector<Head> heads;        // that reach the link, if switches send and so take turns with them
-    std::size_t served_heads = 0;   // of these
+    BatchNumber listed = no_batch;  // the first batch that has this port in Batch::ports
+    std::vector<Blocked> blocked;   // blocked flows whose `until` is known, sorted by it
+    std::vector<Head> heads;        // if switches send: chunks of other paths that reach the link, in order of time
+    std::size_t served_heads = 0;   // number of `heads` that have been served
 
     bool has_flow() const { return first != none || served != none; }
-    Time due() const;  // of what happens at it next; Time::max(): nothing
+    Time due() const;  // time of the next turn, returned credit or head; Time::max() if there is none
   };
   struct Key {
     EndpointId source = 0, destination = 0;
@@ -120,46 +125,46 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   };
   struct Flow {
     Key key;
-    Hop first;                                        // its port
-    Index path = none;                                // in paths_, from its first chunk on
+    Hop first;                                        // the first link, which is the flow's port
+    Index path = none;                                // index in paths_, set when the flow sends its first chunk
     Index first_message = none, last_message = none;  // messages that wait to be sent
-    Index messages = 0;                               // whose arrival is not known yet
+    Index messages = 0;                               // number of messages whose arrival time is not known yet
     Index next_ready = none;
     bool ready = false;  // queued in its port's round robin
   };
-  // The part of a flow that has chunks in the fabric. Most flows of an exchange wait for their port and have none.
+  // The state of a flow that has sent chunks. Most flows of a large exchange still wait for their port and need no
+  // Path.
   struct Path {
-    std::vector<Hop> hops;  // with several routes, those of one behind those of another
+    std::vector<Hop> hops;  // of all routes of the flow, one route after the other
     double window = 0;
     double in_flight = 0;                               // bytes; arrived chunks are deducted lazily, by arrived()
     Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
-    Index spread = none;                                // in spreads_, if it takes several routes
-    bool blocked = false;                               // listed in its port, until first_arriving has arrived
+    Index spread = none;                                // index in spreads_, if the flow takes several routes
+    bool blocked = false;                               // in Port::blocked, until first_arriving has arrived
     bool ending = false;                                // in ending_
   };
   // State of a flow whose chunks take several routes.
   struct Spread {
-    // A message whose arrival is not known: its chunks that have not passed their last link, and the arrival of the
-    // last of the others.
+    // A message whose arrival time is not known yet.
     struct Untold {
       Index message;
-      std::uint32_t on_way = 0;
-      Time latest{};
+      std::uint32_t on_way = 0;  // number of its chunks that have not passed their last link
+      Time latest{};             // latest arrival of its other chunks
     };
     std::uint32_t routes = 1;
     std::uint32_t next = 0;       // route of the next chunk
     std::deque<Untold> untold{};  // in the order in which they were sent
-    Time told{};                  // arrival of the message before them
+    Time told{};                  // arrival time of the message before those in `untold`
   };
   struct Pending {
     Receiver* receiver = nullptr;
     std::uint64_t payload = 0;
     Time after;
-    double left = 0;  // bytes
+    double left = 0;  // bytes that are not sent yet
     Index flow = none;
     Index next = none;
   };
-  // A message that has ended, and whose receiver learns it at the end of the picosecond.
+  // A message whose arrival time `at` is known. Its receiver is told at the end of the picosecond.
   struct Told {
     Receiver* receiver;
     std::uint64_t payload;
@@ -170,45 +175,46 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     double bytes = 0;
     Time tail;  // time at which the last byte reaches link `hop`
     Index flow = none;
-    Index message = none;  // set for the last chunk of a message; with several routes, for all
+    Index message = none;  // set for the last chunk of a message; if the flow has several routes, for every chunk
     Index next = none;     // next arriving chunk of the flow
     std::uint16_t hop = 0, hops = 0;
   };
 
-  // A flow that queues up at its port, with the key that orders those of one picosecond.
+  // A flow that joins the queue of its port. The fields before `index` order the flows that join in one picosecond.
   struct Offer {
     LinkId port;
-    EndpointId source, destination;  // as seen from the port
+    EndpointId source, destination;  // relative to the home of the port, see seen()
     std::uint32_t flow;
     Index index;
     bool operator<(const Offer& o) const;
   };
   struct Batch {
-    std::vector<LinkId> ports;  // to be looked at when it begins
-    std::vector<Head> heads;    // that reach a link within it
+    std::vector<LinkId> ports;  // ports whose turns compute_turns() computes when the batch begins
+    std::vector<Head> heads;    // heads that reach a link within the batch
   };
 
   void fire(std::uint64_t payload) override;
   void settle() override;
-  // Positions of a flow's ends as seen from a link's home.
+  // Positions of a flow's source and destination relative to the home of a link (Topology::home).
   std::pair<EndpointId, EndpointId> seen(const Hop& hop, const Flow& flow) const;
   BatchNumber batch_of(Time at) const { return at.ps / lookahead_.ps; }
-  Batch& batch(BatchNumber number);  // that one, or the next to begin if it has begun
+  Batch& batch(BatchNumber number);  // batch `number`, or the next batch to begin if `number` has begun already
   void compute_turns();
   void serve_heads();
   void sort_by_link(const std::vector<Head>& heads);
-  void catch_up(LinkId port, Time until);  // computes what happens at it before `until`
-  void turn(LinkId port);                  // its next one
-  void list(LinkId port);                  // in the batch that looks at it next
-  double turn_of(const Port& port) const;  // bytes
-  // Lets a chunk through the link that its head reaches at `at`; pass() returns when it reaches the next one.
+  void catch_up(LinkId port, Time until);  // computes everything that happens at the port before `until`
+  void turn(LinkId port);                  // serves the next turn of the port
+  void list(LinkId port);                  // adds the port to the batch that must compute its next turn
+  double turn_of(const Port& port) const;  // bytes of the next turn of the port
+  // pass() and forward() serve a chunk at the link that its head reaches at time `at`. pass() returns the time at which
+  // the head reaches the next link.
   Time pass(Chunk& chunk, Time at);
   void forward(Index chunk, Time at);
   void pass_last(Index chunk);
   void pass_last_of_several(Index chunk);
   void end_message(Index message, Time at);
-  void arrived(Index flow, Time until);  // deducts chunks that have arrived
-  void block(Index flow);                // until its first chunk in the fabric has arrived, if that time is known
+  void arrived(Index flow, Time until);  // deducts chunks that have arrived by `until` from Path::in_flight
+  void block(Index flow);                // blocks a flow until its first chunk arrives, if this time is known
   void reconsider(Index flow);
   void end_flows();  // forgets flows whose last bytes have arrived
   Index flow_for(const Key& key);
@@ -218,7 +224,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void grow_table();
   void forget(const Key& key);
   bool can_send(Index flow, Time at);
-  // Adds it to `offers`, unless it is queued already or cannot send.
+  // Adds the flow to `offers`, unless the flow is queued already or cannot send.
   void offer(Index flow, Time at, std::vector<Offer>& offers);
   void unblock(Port& port, Time at, std::vector<Offer>& offers);
   void queue_up(std::vector<Offer>& offers, Time at);
@@ -229,14 +235,15 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   QueueNetworkSpec spec_;
   EndpointId period_;
   std::vector<Link> links_;
-  std::vector<Port> ports_;  // by first link
+  std::vector<Port> ports_;  // indexed by LinkId; used for links that are the first of a path
   // Hash table of open flows with linear probing; its size is a power of two, and at most half of it is used.
   std::vector<Index> table_;
   std::size_t open_flows_ = 0;
   Pool<Flow> flows_;
   Pool<Path> paths_;
   Pool<Spread> spreads_;
-  // Flows without messages to send, and when their last bytes arrive, in the order in which that became known.
+  // Flows without messages to send, and the time `at` at which their last bytes arrive. They are in the order in which
+  // these times became known.
   struct Ending {
     Index flow;
     Time at;
@@ -250,9 +257,9 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   std::vector<Told> told_;
   bool switches_send_ = false;
   bool begins_ = false;         // a batch begins in this picosecond
-  std::vector<Offer> offered_;  // in this picosecond
+  std::vector<Offer> offered_;  // flows that join the queues of their ports in this picosecond
   std::vector<Offer> returning_;
-  std::vector<Head> heads_;  // of a batch, link by link
+  std::vector<Head> heads_;  // heads of a batch, sorted by sort_by_link()
   std::vector<LinkId> reached_;
   std::vector<LinkId> route_;  // scratch
   Bytes injected_, delivered_;

@@ -80,7 +80,8 @@ struct Bench {
   Arrivals arrivals;
 };
 
-// Endpoint 0 sends to 1 over two routes in turns; link 0 is common, links 1 and 2 differ, link 3 is common again.
+// Endpoint 0 sends to endpoint 1 and alternates between two routes. Links 0 and 3 belong to both routes; link 1 belongs
+// to the first, link 2 to the second.
 class TwoRoutes : public Drawn {
  public:
   TwoRoutes(double each, Time slow) {
@@ -101,7 +102,8 @@ Drawn line(std::vector<NetworkLink> links) {
   return topology;
 }
 
-// A message alone takes the latencies + bytes / slowest link, and at most 1 ps more per chunk.
+// A message without other traffic takes the sum of the latencies + bytes / slowest bandwidth, plus at most 1 ps per
+// chunk.
 class Alone : public testing::TestWithParam<std::tuple<std::vector<double>, double>> {};
 
 TEST_P(Alone, TakesTheClosedForm) {
@@ -147,7 +149,8 @@ TEST(QueueNetwork, FlowsIntoOneReceiverShareItEqually) {
   }
 }
 
-// A fast link fed by four slow ones passes their sum: a chunk that arrives slowly does not hold the port.
+// A fast link that receives from four slow links carries the sum of their bandwidths: a chunk that arrives slowly does
+// not occupy the fast link meanwhile.
 TEST(QueueNetwork, FastLinkIsNotHeldBySlowFeeders) {
   Drawn topology;
   for (int link = 0; link < 4; ++link) topology.cables.push_back({"slow", {25e9}, Time::from_ns(100)});
@@ -158,14 +161,15 @@ TEST(QueueNetwork, FastLinkIsNotHeldBySlowFeeders) {
   EXPECT_NEAR(run.finish().us(), 0.2 + 4 * MiB / 25e9 * 1e6, 64 * 1024 / 25e9 * 1e6);
 }
 
-// A queue pair to a congested port does not slow down one to a free port, because credits hold it back at the source.
+// A queue pair to a congested port does not slow down a queue pair to a free port, because credits hold the congested
+// one back at the source.
 TEST(QueueNetwork, CrowdedDestinationDoesNotBlockTheSource) {
   const Star topology(10, {50e9}, Time::from_ns(500));
   Bench run(topology);
   for (std::uint32_t s = 1; s <= 8; ++s) run.send(s, 0, 8 * MiB, s);
   run.send(1, 9, 8 * MiB, 100);
   run.finish();
-  // Max-min: 1/8 of a port to the congested port, 7/8 to the free one.
+  // Max-min fair shares of the source's port: 1/8 goes to the congested port, 7/8 to the free port.
   EXPECT_NEAR(run.arrivals.of(100).us(), 1.0 + 8 * MiB / (7.0 / 8 * 50e9) * 1e6, 0.03 * 190);
 }
 
@@ -238,7 +242,7 @@ struct Echo : EventSink, Receiver {  // answers every message until its count is
 };
 
 TEST(QueueNetwork, WhatFollowsTheLastByteHoldsNothingUp) {
-  // Flows that fill their windows, and some messages that are notified much later than they arrive.
+  // The flows fill their windows, and the receivers of some messages are told much later than the bytes arrive.
   const Star topology(4, {25e9}, Time::from_ns(600));
   const auto arrivals = [&](Time after) {
     Bench run(topology, {.chunk = Bytes{16 * 1024}, .window = 2});
@@ -269,7 +273,7 @@ TEST(QueueNetwork, SinkMaySend) {
   EXPECT_EQ(run.loop.now(), (Time::from_us(1) + Time::from_ns(2)) * 101);
 }
 
-// Flows whose messages have arrived take no memory.
+// A flow takes no memory after all its messages have arrived.
 TEST(QueueNetwork, FlowsEnd) {
   const Star topology(12, {48e9}, Time::from_ns(317));
   Bench run(topology);
@@ -291,7 +295,8 @@ TEST(QueueNetwork, SameRunTwiceIsTheSame) {
   EXPECT_EQ(trace(), trace());
 }
 
-// While little waits at a port its turns are packets, so that a short message waits for a packet of each other flow.
+// While few bytes wait at a port, its turns are packets, so that a short message waits for one packet of each other
+// flow.
 TEST(QueueNetwork, TurnsAreShorterWhereLittleWaits) {
   const Star topology(4, {50e9}, Time{});
   const auto ends = [&](double others) {
@@ -319,8 +324,8 @@ TEST(QueueNetwork, RefusesNonsense) {
   EXPECT_THROW(lost.send({5, 6, 0, Bytes{1}, &sink, 0}), InvariantError);
 }
 
-// Two leaves of `half` endpoints each, with one slow trunk in each direction. A link on no path makes the lookahead as
-// short as its latency.
+// Two leaf switches with `half` endpoints each, and one slow trunk in each direction. The latency of a link that is on
+// no path sets the lookahead.
 class TwoLeaves final : public Topology {
  public:
   TwoLeaves(std::uint32_t half, Time lookahead) : half_(half), ports_(2 * half, {50e9}, Time::from_ns(300)) {
@@ -349,7 +354,8 @@ struct Schedule : EventSink {
   void fire(std::uint64_t number) override { network->send(messages[number]); }
 };
 
-// Batches of 1 ps give every turn and every hop a time of its own, as events would.
+// With a lookahead of 1 ps, batches last 1 ps, and every turn and hop is computed at its own time, as events would be.
+// Longer batches must give the same arrival times.
 TEST(ManyMessages, TimesDoNotDependOnTheLookahead) {
   std::uint64_t seed = 149;
   const auto draw = [&seed](std::uint64_t below) {
@@ -392,7 +398,7 @@ TEST(ManyMessages, TimesDoNotDependOnTheLookahead) {
   }
 }
 
-// A switch forwards over links that others cross, at once, while no link has any latency.
+// A switch forwards messages without delay over links that carry other messages too, and no link has any latency.
 TEST(QueueNetwork, SwitchesSendWithoutLatency) {
   struct Forwarder : EventSink, Receiver {
     Bench* bench = nullptr;
@@ -441,7 +447,7 @@ TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {
   }
 }
 
-// All endpoints do the same; those of the first period stand for all.
+// All endpoints do the same, so a simulation of the first `period` endpoints gives the arrival times of all of them.
 TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
   class Turning final : public Topology {
    public:
@@ -463,7 +469,7 @@ TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
     RunLoop loop;
     QueueNetwork network(loop, topology, {}, period);
     Arrivals arrivals;
-    // Each endpoint sends to the endpoints 1, 4, 6 and 11 further on; every third one sends one message more.
+    // Endpoint e sends to the endpoints e + 1, e + 4, e + 6 and e + 11. The number of bytes depends on e modulo 3.
     for (EndpointId source = 0; source < period; ++source) {
       for (const EndpointId away : {1U, 4U, 6U, 11U}) {
         const double bytes = (source % 3 + 1) * 0.3 * MiB + away;
@@ -482,7 +488,7 @@ TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
   }
 }
 
-// 16 chunks in turns over two routes of 10 GB/s, the second of which begins when the first link has sent a chunk.
+// 16 chunks alternate between two routes of 10 GB/s. The second route begins when the first link has sent one chunk.
 TEST(Routes, ChunksTakeThemInTurns) {
   const TwoRoutes topology(10e9, {});
   const double chunk = 16384;
@@ -493,7 +499,8 @@ TEST(Routes, ChunksTakeThemInTurns) {
   EXPECT_EQ(use[1].carried.value, use[2].carried.value);
 }
 
-// The second chunk of message 1 takes the slow route, and message 2 overtakes it, but does not arrive before it.
+// The second chunk of message 1 takes the slow route. Message 2 overtakes this chunk, but does not arrive before
+// message 1.
 TEST(Routes, MessagesArriveInOrder) {
   const TwoRoutes topology(100e9, Time::from_us(50));
   Bench bench(topology);

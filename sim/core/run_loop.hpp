@@ -1,5 +1,6 @@
-// Runs a calendar instant by instant: first all events of one picosecond, then the settlers, which see the final state
-// of the instant. Replacing a workgroup by another in the same picosecond therefore changes nothing.
+// Runs a calendar instant by instant. An instant is one picosecond: first all its events run, then the settlers, which
+// see the final state of the instant. A workgroup that replaces another in the same picosecond therefore changes no
+// rates.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace moire::core {
 
-// Acts on the state at the end of an instant (sharing recomputes rates, networks start messages). May schedule events.
+// Acts on the state at the end of an instant: Sharing recomputes rates, networks start messages. A settler may schedule
+// events.
 class Settler {
  public:
   virtual ~Settler() = default;
@@ -25,21 +27,23 @@ class RunLoop {
  public:
   Calendar& calendar() { return calendar_; }
   Time now() const { return calendar_.now(); }
-  // Settlers run in the order they were added.
+  // Settlers run in the order in which they were added.
   void add(Settler& settler) { settlers_.push_back(&settler); }
-  // Runs before all settlers added so far, for a settler that changes what the others act on.
+  // Adds a settler that runs before all settlers added so far, because it changes the state that they act on.
   void add_first(Settler& settler) { settlers_.insert(settlers_.begin(), &settler); }
 
   bool idle() const { return calendar_.empty(); }
   Time next_time() const { return calendar_.next_time(); }
-  // Runs all events of the earliest instant and the settlers, until nothing is left at that time. Must not be idle.
+  // Runs all events of the earliest instant, then the settlers, and repeats both until no event of this instant is
+  // left. The loop must not be idle.
   void run_instant();
   // Runs until the calendar is empty.
   void run();
-  // Runs the settlers once at the present time, which starts what was set up before the first event.
+  // Runs the settlers once at the present time. This starts activities and messages that were created before the first
+  // event.
   void settle();
   std::uint64_t instants() const { return instants_; }
-  // Where to publish progress; null: nowhere.
+  // Publishes the progress of the run in `pulse`; null publishes nothing.
   void tell(Pulse* pulse) { pulse_ = pulse; }
   Pulse* pulse() const { return pulse_; }
 

@@ -1,5 +1,5 @@
 // Over 400 lines: the two halves of a solve, which call each other.
-// Two parts: finding the loads at which latencies and rates agree, and weighted max-min filling.
+// One half finds the loads at which latencies and rates agree; the other half is weighted max-min filling.
 #include "sim/core/share_component.hpp"
 
 #include <algorithm>
@@ -15,23 +15,24 @@ namespace moire::core {
 
 namespace {
 
-// The exponent p = 4 of (bound^-p + by_latency^-p)^(-1/p), for a bound and a round trip that partly overlap. p = 1
-// would add their times, p = infinity would take the longer one; measured copies by one workgroup lie between
-// (docs/explanation/sharing.md).
+// The exponent p = 4 in the rate (bound^-p + by_latency^-p)^(-1/p) of an activity whose bound and round trip partly
+// overlap in time (ClassSpec::in_turn). p = 1 would add the two times, p = infinity would take the longer one. Measured
+// copies by one workgroup lie between these extremes (docs/explanation/sharing.md).
 constexpr int turn_exponent = 4;
 double turn_power(double x) {
   static_assert(turn_exponent == 4);
   return x * x * (x * x);
 }
 
-// The rate allowed by a bound and a round trip together.
+// Returns the rate that a bound and a round trip allow together. `by_latency` is the rate that the round trip allows.
 double limit_of(double bound, double by_latency, bool in_turn) {
   if (!in_turn) return std::min(bound, by_latency);
   const double ratio = std::min(bound, by_latency) / std::max(bound, by_latency);
   return std::min(bound, by_latency) / std::sqrt(std::sqrt(1 + turn_power(ratio)));
 }
 
-// Most rounds of the fixed point, and the largest change of a load (fraction of its rate) at which it has converged.
+// Largest number of rounds of the fixed-point iteration, and the change of loads (as fractions of their rates) below
+// which it has converged.
 constexpr int max_rounds = 64;
 constexpr double load_tolerance = 1e-9;
 
@@ -135,7 +136,7 @@ void ShareComponent::restore(const std::uint64_t* words) {
     const auto members = static_cast<std::uint32_t>(*of_variables++);
     v.rate = std::bit_cast<double>(*of_variables++);
     present_ += static_cast<std::uint32_t>(members > 0);
-    if (members > 0) limit(v);  // otherwise once it has members
+    if (members > 0) limit(v);  // a variable without members gets its limit when members arrive
     if (members == v.members) continue;
     v.members = members;
     set_amounts(v);
@@ -159,7 +160,7 @@ void ShareComponent::set_members(std::uint32_t variable, std::uint32_t members) 
   present_ += static_cast<std::uint32_t>(members > 0) - static_cast<std::uint32_t>(v.members > 0);
   const bool arrives = v.members == 0;
   v.members = members;
-  if (arrives) limit(v);  // classes without members do not follow the latency, so it may be outdated
+  if (arrives) limit(v);  // the limit may be outdated: changes of the latency skip variables without members
   set_amounts(v);
   report_rate(variable);
   if (uncontended_) touch_uses(v);
@@ -188,10 +189,11 @@ void ShareComponent::touch_uses(const Variable& v) {
   for (std::uint32_t u = v.first_use; u < v.last_use; ++u) touch(uses_[u].constraint);
 }
 
-// Converted to units per second and back, so that a new component starts from the same bits as one that was kept.
+// The load is converted to units per second and back, so that a new component starts from the same bits as a component
+// that was kept.
 double ShareComponent::load_before(const Constraint& k) { return k.load * k.rate / k.rate; }
 
-// Updates the latency that a load stretches, and the rates that follow from it.
+// Updates the stretch of the latency of a constraint, and the rates of the variables with this latency.
 void ShareComponent::restretch(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
   stretch(k);
@@ -206,15 +208,16 @@ void ShareComponent::restretch(std::uint32_t constraint) {
   }
 }
 
-// While all rates are at their limits, a change only changes loads, loads stretch latencies, and these change other
-// loads by less. Returns false if a capacity becomes contended or the loads do not converge; then everything must be
-// solved.
+// Solves only what a change affects. This is possible while all rates are at their limits: the change alters loads,
+// loads stretch latencies, and latencies alter other loads, by less in each round. Returns false if a capacity becomes
+// contended or the loads do not converge; then everything must be solved.
 bool ShareComponent::solve_touched() {
-  for (const std::uint32_t i : changed_rates_) {  // members came or went
+  for (const std::uint32_t i : changed_rates_) {  // variables whose number of members changed
     Variable& v = variables_[i];
     v.rate = v.members > 0 ? v.limit : 0;
   }
-  // The search restarts from the load wherever something changed, so that errors below the tolerance do not add up.
+  // Wherever something changed, the iteration starts again from the true load and not from the assumed load. Otherwise
+  // errors below the tolerance would add up over many solves.
   corrected_ = touched_;
   for (const std::uint32_t i : corrected_) {
     Constraint& k = constraints_[i];
@@ -236,7 +239,7 @@ bool ShareComponent::solve_touched() {
         k.change = 0;
         k.damping = 1;
       }
-      if (k.growth <= 0) continue;  // nothing depends on its load, so it is summed once, after all others are known
+      if (k.growth <= 0) continue;  // no latency depends on this load, so it is summed once, after this loop
       k.touched = false;
       sum_load(i);
       fits = fits && k.load <= 1;
@@ -304,9 +307,9 @@ void ShareComponent::stretch(Constraint& k) const {
   k.steepness = k.assumed > 0 ? k.exponent * growth / (k.assumed * k.stretch) : 0;
 }
 
-// One Newton step of the assumed load towards the resulting one. Where the function has a kink (a capacity that is just
-// full) a step may overshoot and the next one jump back: if the error changes its sign without halving, the step is
-// halved.
+// Moves the assumed load towards the resulting load by one Newton step. The error has a kink at the load at which a
+// capacity is just full; there a step may overshoot, and the next step may jump back. Therefore the step is halved if
+// the error changes its sign and is still more than half as large.
 void ShareComponent::correct(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
   const double change = std::min(1.0, k.load) - k.assumed;
@@ -316,7 +319,8 @@ void ShareComponent::correct(std::uint32_t constraint) {
   k.assumed = std::clamp(k.assumed + k.damping * change / (1 + slope(constraint)), 0.0, 1.0);
 }
 
-// The loaded latency depends on the load, and the load on the latency: solved as a fixed point.
+// Finds loads and latencies that agree by fixed-point iteration, because the latency depends on the load, and the load
+// on the latency.
 void ShareComponent::find_loads() {
   for (Constraint& k : constraints_) {
     k.assumed = std::min(1.0, load_before(k));
@@ -342,14 +346,14 @@ void ShareComponent::find_loads() {
       if (constraints_[i].growth > 0) correct(i);
     }
   }
-  MOIRE_INVARIANT(worst < 1e-5, "load and latency find no balance");
+  MOIRE_INVARIANT(worst < 1e-5, "the loads and the latencies that depend on them do not converge");
 }
 
 bool ShareComponent::is_stretched(const Variable& v) const {
   return v.stretched_by != UINT32_MAX && v.rate == v.limit && v.limit < v.bound;
 }
 
-// The latency's share of the round trip, times the sensitivity of the rate to the round trip.
+// Returns the latency's share of the round trip, times d log(rate) / d log(1 / round trip).
 double ShareComponent::latency_share(const Variable& v) const {
   const double round_trip = v.latency * constraints_[v.stretched_by].stretch + v.delay;
   return (1 - v.delay / round_trip) * (v.in_turn ? turn_power(v.limit * round_trip / v.window) : 1);
@@ -367,7 +371,7 @@ void ShareComponent::sum_load(std::uint32_t constraint) {
   }
 }
 
-// - d load / d assumed load. Only members whose rate is limited by the stretched latency react.
+// Returns -d load / d assumed load. Only variables whose rate is limited by the stretched latency contribute.
 double ShareComponent::slope(std::uint32_t constraint) const {
   const Constraint& k = constraints_[constraint];
   double slope = 0;
@@ -379,7 +383,8 @@ double ShareComponent::slope(std::uint32_t constraint) const {
   return slope * k.steepness;
 }
 
-// A capacity with room for all users at their limits constrains nobody, whatever the others do. Most are of this kind.
+// Finds the contended capacities: those whose users, at their limits, would together demand more than the rate. Every
+// other capacity constrains nobody, whatever the rates are. Most capacities are not contended.
 void ShareComponent::find_contended() {
   for (Constraint& k : constraints_) k.most = 0;
   for (const Variable& v : variables_) {
@@ -403,8 +408,8 @@ void ShareComponent::find_contended() {
   uncontended_ = fullness_.empty();
 }
 
-// Progressive filling: all classes rise in proportion to their weights until they reach their own limits or a capacity
-// is full.
+// Progressive filling: the rates of all classes rise in proportion to their weights. The common factor is the filling
+// level. A rate stops when it reaches the limit of its class, or when a capacity that the class uses is full.
 void ShareComponent::fill() {
   find_contended();
   for (Variable& v : variables_) {
@@ -422,9 +427,9 @@ void ShareComponent::fill() {
   const auto lower = [&](std::uint32_t a, std::uint32_t b) {
     return variables_[a].level != variables_[b].level ? variables_[a].level < variables_[b].level : a < b;
   };
-  // The order of levels rarely changes between solves.
+  // The order of levels rarely changes between solves, so the check often avoids the sort.
   if (!std::is_sorted(order_.begin(), order_.end(), lower)) std::sort(order_.begin(), order_.end(), lower);
-  double level = -1;  // at which the first capacity is full; it only rises, so an old value holds until it is passed
+  double level = -1;  // at which the next capacity is full; it only rises, so an old value is a lower bound
   for (std::size_t next = 0; next < order_.size();) {
     Variable& v = variables_[order_[next]];
     if (!v.rising) {
@@ -457,10 +462,11 @@ void ShareComponent::freeze(Variable& v, double rate) {
   }
 }
 
-// The capacity that is full first, with its level; none if no class rises through a contended capacity.
+// Returns the capacity that is full first, and its level; null if no class rises through a contended capacity.
 //
-// Levels only rise while classes stop, so a level that was found earlier is still a lower bound: only the lowest one is
-// looked at again, until it is known to be up to date. A fill of n capacities thus costs n log n and not n squared.
+// When a class stops, the levels at which capacities are full can only rise. So an old level is a lower bound, and only
+// the lowest level of the heap must be computed again, until the lowest is up to date. A fill with n capacities
+// therefore takes n log n steps and not n squared.
 const ShareComponent::Fullness* ShareComponent::first_full() {
   while (!fullness_.empty()) {
     const Fullness& lowest = fullness_.front();
@@ -477,10 +483,12 @@ const ShareComponent::Fullness* ShareComponent::first_full() {
   return nullptr;
 }
 
-// Replaces a lower bound of the level at which a capacity is full: by the level without curvature if that is higher
-// (curvature only raises it), else by the level itself.
+// Improves a lower bound of the level at which a capacity is full. Curvature only raises this level, so the level
+// without curvature is a lower bound too. If it is above the old bound, it becomes the new bound; else the exact level
+// is computed.
 void ShareComponent::update_level(Constraint& k, double& level) const {
-  constexpr double noisy = 1e-4;  // share that is left after subtractions below which their rounding errors matter
+  // After subtractions that leave less than this share, the rest consists mostly of rounding errors: sum again.
+  constexpr double noisy = 1e-4;
   if (k.rising_weight < noisy * k.summed_weight) {
     k.rising_weight = 0;
     for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
@@ -501,10 +509,10 @@ void ShareComponent::update_level(Constraint& k, double& level) const {
   }
 }
 
-// The demand of the rising users of a capacity is a concave function of the level. The starting point is not above the
-// root: it is the larger of the level without curvature and the level at which the capacity was full before users
-// stopped. Newton's steps therefore approach the root from below and never pass it. The level is infinite if the demand
-// never reaches what is free; it stays so when more users stop.
+// Finds the level at which the rising users of a capacity demand all that is free. Their demand is a concave function
+// of the level. The argument `level` is not above the root: it is the level without curvature, or the level at which
+// the capacity was full before more users stopped. Newton's steps therefore approach the root from below and never pass
+// it. The level is infinite if the demand never reaches what is free, and it stays infinite when more users stop.
 double ShareComponent::level_when_full(const Constraint& k, double level) const {
   constexpr int max_steps = 64;
   constexpr double tolerance = 1e-14;

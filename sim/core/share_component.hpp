@@ -1,8 +1,8 @@
 // The solver of the sharing law (sharing.hpp) for one set of classes that are connected through capacities.
 //
-// Variables are classes and constraints are capacities, in the order in which they were added. They are copied out of
-// the classes, so that the solver's loops touch few cache lines. The solution is kept between solves: while no capacity
-// is contended, a solve only revisits what the change affects.
+// A variable is a class and a constraint is a capacity; both are numbered in the order in which they were added. The
+// solver copies their numbers, so that its loops touch few cache lines. It keeps its solution between solves: while no
+// capacity is contended, a solve only recomputes what the change affects.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,21 @@ struct ClassSpec;
 
 class ShareComponent {
  public:
-  // Build order: all constraints, then the variables, each followed by its uses; then restore() of a start.
+  // Order of the calls: add_constraint() for all constraints; for each variable begin_variable(), then its add_use()
+  // and stretched_by(); complete(); restore() of a state without members (ShareMemo::start).
   std::uint32_t add_constraint(double rate, double latency_growth, double latency_exponent);
   void begin_variable(const ClassSpec& spec);
   void add_use(std::uint32_t constraint, double per_work);
   void stretched_by(std::uint32_t constraint);
-  void complete();  // all variables have been added; none has members yet
+  void complete();  // call when all variables have been added; none has members yet
   void clear();
 
-  // Appends what the solver keeps between solves (in the order of ShareState). A component of the same structure that
-  // restores it continues like this one, to the last bit.
+  // save() appends the state that the solver keeps between solves, in the order that ShareMemo::State lists. A
+  // component of the same structure that restores this state continues with the same results, to the last bit.
   void save(std::vector<std::uint64_t>& words) const;
   void restore(const std::uint64_t* words);
 
-  // A change: begin_change(), set_members() for some variables, then solve().
+  // Order of the calls for a change: begin_change(), set_members() for some variables, solve().
   void begin_change();
   void set_members(std::uint32_t variable, std::uint32_t members);
   void solve();
@@ -37,11 +38,12 @@ class ShareComponent {
   std::uint32_t members(std::uint32_t variable) const { return variables_[variable].members; }
   double rate(std::uint32_t variable) const { return variables_[variable].rate; }
   double load(std::uint32_t constraint) const { return constraints_[constraint].load * constraints_[constraint].rate; }
-  // Variables and constraints whose rate or load may differ since the last change, in no particular order.
+  // Variables whose rate, and constraints whose load, the last solve() may have changed, in no particular order.
   const std::vector<std::uint32_t>& changed_rates() const { return changed_rates_; }
   const std::vector<std::uint32_t>& changed_loads() const { return changed_loads_; }
 
  private:
+  // One class. ClassSpec explains the first five fields and `in_turn`.
   struct Variable {
     double weight = 0;
     double bound = 0;
@@ -54,7 +56,7 @@ class ShareComponent {
     std::uint32_t first_use = 0;
     std::uint32_t last_use = 0;
     double limit = 0;  // the smaller of bound and window / latency (limit_of)
-    double level = 0;  // filling level at which the limit is reached
+    double level = 0;  // filling level (see fill()) at which the limit is reached
     double rate = 0;
     double rate_before = 0;
     std::uint32_t members = 0;
@@ -65,7 +67,7 @@ class ShareComponent {
     std::uint32_t constraint;
     double per_work;
     double amount;       // units of the capacity per unit of member rate: per_work x members
-    std::uint32_t user;  // index in users_
+    std::uint32_t user;  // index of the same use in users_
   };
   struct User {
     double share;  // fraction of the capacity per unit of member rate
@@ -82,13 +84,13 @@ class ShareComponent {
     std::uint32_t users = 0;
     double most = 0;         // demand if all users run at their limits
     bool contended = false;  // `most` exceeds the rate
-    bool stopped = false;    // a user stopped rising since its level in fullness_ was computed
+    bool stopped = false;    // a user stopped rising since this constraint's level in fullness_ was computed
     bool curved = false;     // some user has a curvature
     bool alike = true;       // all users have the same curvature (the field below)
     double curvature = 0;
     std::uint32_t first_user = 0, last_user = 0;
     std::uint32_t first_listener = 0, last_listener = 0;  // variables whose latency it stretches
-    // State of the fixed point between load and latency; loads are fractions of `rate`.
+    // State of the iteration that finds a load and a latency that agree. Loads are fractions of `rate`.
     double growth = 0;
     double exponent = 1;
     double assumed = 0;
@@ -100,7 +102,7 @@ class ShareComponent {
     bool touched = false;   // already in touched_
     bool reported = false;  // already in changed_loads_
   };
-  // A contended capacity and the filling level at which it is full, or a lower bound of it.
+  // A contended capacity, and the filling level at which it is full or a lower bound of this level.
   struct Fullness {
     double level;
     std::uint32_t constraint;
@@ -143,7 +145,7 @@ class ShareComponent {
   std::vector<Fullness> fullness_;        // heap of contended capacities with rising users, lowest level first
   std::uint32_t present_ = 0;
   bool loaded_latency_ = false;
-  bool uncontended_ = false;  // no capacity is contended, so all rates are limits and loads agree with latencies
+  bool uncontended_ = false;  // no capacity is contended: all rates equal their limits, loads agree with latencies
   std::vector<std::uint32_t> touched_, touched_next_;
   std::vector<std::uint32_t> corrected_;
   std::vector<std::uint32_t> changed_rates_, changed_loads_;

@@ -8,7 +8,7 @@ namespace moire::core {
 
 namespace {
 
-// Two chains, so that one multiplication need not wait for the one before it.
+// Two independent chains of multiplications, which the processor can execute at the same time.
 std::uint64_t hash_of(const ShareMemo::Words& words) {
   constexpr std::uint64_t spread = 0x9E3779B97F4A7C15ULL;  // 2^64 / golden ratio
   std::uint64_t even = words.size();
@@ -111,7 +111,7 @@ const ShareMemo::Step& ShareMemo::add(State& from, const Words& change, const Sh
   State& to = state(scratch_, solved.variables());
   if (asleep_ || !remembers_) return fill(only_, change, to, solved);
   std::uint32_t at = 0;
-  while (at < from.known_steps && from.steps[at].change != change) ++at;  // it may lead to a forgotten state
+  while (at < from.known_steps && from.steps[at].change != change) ++at;  // a known step may lead to a replaced state
   if (at == from.known_steps) {
     if (from.known_steps < most_steps) {
       ++from.known_steps;

@@ -1,10 +1,10 @@
-// Solutions of the sharing law that are known already.
+// A cache of solutions of the sharing law (sharing.hpp).
 //
-// Nodes that do the same at the same time ask their solvers the same questions. What a solve finds depends only on the
-// component, on what its solver kept from the solve before, and on the change. So one answer serves all who ask the
-// same, to the last bit. Questions are compared in full; hashes only find candidates. Memory is bounded: a new answer
-// replaces one that was not asked for lately. Where few questions come again, nothing is remembered for a while,
-// because remembering then costs more than it saves.
+// Nodes that do the same at the same time need the same solves. The result of a solve depends only on the structure of
+// the component, on the state that its solver kept from the previous solve, and on the change of member numbers. So one
+// result serves every component for which these three are equal, to the last bit. They are compared in full; hashes
+// only find candidates. Memory is bounded: a new result replaces a result that was not used lately. If few look-ups
+// succeed, the cache is switched off for a while, because it then costs more time than it saves.
 #pragma once
 
 #include <bit>
@@ -25,16 +25,16 @@ class ShareMemo {
   struct Step {
     Words change;
     State* to = nullptr;
-    std::uint64_t number = 0;          // of `to`; if it has another one now, this step was forgotten
+    std::uint64_t number = 0;          // State::number of `to`; if `to` has another number now, the step is invalid
     std::vector<std::uint32_t> rates;  // variables whose rate or members may differ, in order
     std::vector<std::uint32_t> loads;  // constraints whose load may differ
   };
-  // What a component's solver found, and what it starts from the next time. The words are: the structure's number;
-  // whether nothing is contended; of each variable, the members and the rate; of each constraint, the load; of each
-  // constraint that stretches latencies, the assumed load, the stretch and its steepness.
+  // The result of a component's solve, from which its next solve starts. The words are: the number of the structure; 1
+  // if no capacity is contended, else 0; for each variable, its members and rate; for each constraint, its load; for
+  // each constraint that stretches latencies, its assumed load, stretch and steepness (ShareComponent::Constraint).
   struct State {
     Words words;
-    std::uint64_t number = 0;  // of every state another one, also of those that are forgotten
+    std::uint64_t number = 0;  // unique among all states, also among those that were replaced
     std::uint32_t variables = 0;
     std::uint32_t present = 0;  // variables with members
 
@@ -51,30 +51,33 @@ class ShareMemo {
    private:
     friend class ShareMemo;
     std::uint64_t hash = 0;
-    std::uint64_t asked = 0;  // when it was looked for last, in questions
+    std::uint64_t asked = 0;  // value of questions_ when this state was looked up last
     std::uint32_t holders = 0;
     bool listed = false;  // in states_
     std::uint32_t known_steps = 0;
-    std::uint32_t next_step = 0;  // the one to replace
-    std::vector<Step> steps;      // their memory is used again
+    std::uint32_t next_step = 0;  // index of the step that the next new step replaces
+    std::vector<Step> steps;      // may be longer than known_steps, because old steps keep their memory
   };
 
-  // Without `remembers` every question is new.
+  // If `remembers` is false, nothing is stored and no look-up succeeds.
   explicit ShareMemo(bool remembers);
-  // The number of the structure that these words describe.
+  // Returns the number of the structure that these words describe.
   std::uint64_t structure(const Words& words);
-  // The state of a component that has no members yet. Of each constraint, the initial guess of the load (a fraction),
-  // or `flat` if its load stretches no latency, so that nothing depends on the guess.
+  // Returns the state of a component whose variables have no members yet. `guesses` contains, for each constraint, the
+  // initial guess of its load (a fraction of its rate), or `flat` if its load stretches no latency.
   State& start(std::uint64_t structure, std::uint32_t variables, const std::vector<double>& guesses);
   static constexpr double flat = -1;
-  // A change lists, in order, the variables whose members changed.
+  // Returns one word of a change. A change lists, in order, the variables whose number of members changed, each with
+  // its new number.
   static std::uint64_t change(std::uint32_t variable, std::uint32_t members) {
     return std::uint64_t{variable} << 32 | members;
   }
   const Step* find(const State& from, const Words& change);
-  // What the solver found for this change; valid until the next one is added. `from` is held by somebody.
+  // Stores what `solved` found for this change, and returns it. The reference is valid until the next add(). Somebody
+  // must hold `from`.
   const Step& add(State& from, const Words& change, const ShareComponent& solved);
-  // A state that is held is not forgotten. Passes a holder on from one state, or none, to another one, or none.
+  // A state that somebody holds is not replaced. hold() releases `held`, if it is not null, and holds `other` in its
+  // place, if `other` is not null.
   void hold(State*& held, State* other);
 
  private:
@@ -83,7 +86,7 @@ class ShareMemo {
     std::uint64_t number = 0;
   };
   static constexpr std::size_t most_structures = 1 << 10, most_states = 1 << 12, most_steps = 8;
-  static constexpr std::size_t ways = 4;  // places at which a state can be
+  static constexpr std::size_t ways = 4;  // places in states_ at which a state with a given hash can be
 
   State& state(const Words& words, std::uint32_t variables);
   State& unlisted();
@@ -91,19 +94,20 @@ class ShareMemo {
   static const Step& fill(Step& step, const Words& change, State& to, const ShareComponent& solved);
 
   bool remembers_;
-  // Questions come in spells. After one of which less than a quarter was known, the memo sleeps for a long one.
+  // Look-ups are counted in periods of `spell`. After a period in which less than a quarter of them succeeded, the memo
+  // is switched off (asleep_) for `long_spell` look-ups.
   static constexpr std::uint32_t spell = 1 << 11, long_spell = 16 * spell;
   bool asleep_ = false;
-  std::uint32_t left_ = spell;  // questions of this spell
-  std::uint32_t known_ = 0;     // of the questions of this spell
+  std::uint32_t left_ = spell;  // look-ups that are left in this period
+  std::uint32_t known_ = 0;     // look-ups of this period that succeeded
   std::uint64_t last_number_ = 0;
   std::uint64_t questions_ = 0;
   std::vector<Structure> structures_;  // by hash
   std::vector<State> states_;          // by hash, in sets of `ways`
-  std::deque<State> unlisted_;         // those that found no place, because all others there were held
-  std::vector<State*> free_;           // of unlisted_
+  std::deque<State> unlisted_;         // states outside of states_, because their places were held or the memo was off
+  std::vector<State*> free_;           // states of unlisted_ that nobody holds
   Words scratch_;
-  Step only_;  // the step that was found last, if it is not remembered
+  Step only_;  // the result of the last add(), if it is not stored
 };
 
 }  // namespace moire::core

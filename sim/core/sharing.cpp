@@ -50,7 +50,7 @@ ClassId Sharing::add_class(ClassSpec spec) {
     MOIRE_INVARIANT(k < capacities_.size(), "a class's latency grows with an unknown capacity");
     const bool demanded =
         std::any_of(merged.begin(), merged.end(), [&](const Demand& demand) { return demand.capacity == k; });
-    // It takes nothing from this capacity, but must be solved again when its load changes.
+    // The class takes nothing from this capacity, but its rate must be solved again when the capacity's load changes.
     if (!demanded && spec.window > 0 && capacities_[k].spec.latency_growth > 0) merged.push_back({k, 0});
   }
   spec.demands = std::move(merged);
@@ -103,9 +103,10 @@ void Sharing::move(ActivityId id, ClassId into) {
   const double ahead = activity.finish - from.virtual_clock;
   const double rest = std::max(0.0, ahead);
   from.started -= rest;
-  from.progressed += std::min(0.0, ahead);  // if it was due in this instant: its exact work, without the rounding up
+  from.progressed += std::min(0.0, ahead);  // if the activity was due now: deducts what it did beyond its work
   --from.members;
-  // Of many members, the entry stays and is stale from now on, because its sequence number no longer matches.
+  // If the class has many members, the entry stays in due_members. It is stale from now on, because its sequence number
+  // no longer matches.
   constexpr std::size_t few = 8;
   if (from.due_members.size() <= few)
     from.due_members.erase_if([&](const Member& m) { return m.sequence == activity.sequence; });
@@ -117,7 +118,7 @@ void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
   advance(c);
   if (c.members == 0) {
     c.due_members.clear();
-    c.virtual_clock = 0;  // no member refers to the old clock: keep numbers small
+    c.virtual_clock = 0;  // no member refers to the old value, and small values have small rounding errors
   }
   Activity& activity = activities_[activity_id];
   activity.in = id;
@@ -165,14 +166,14 @@ void Sharing::fire(std::uint64_t class_id) {
   advance(classes_[id]);
   mark_dirty(id);
   while (true) {
-    Class& c = classes_[id];  // sinks may add classes, and reset the clock once the last member is gone
+    Class& c = classes_[id];  // look it up again: a sink may have added classes, which moves this one in memory
     drop_stale(c);
-    // The timer is rounded to the clock's last digit; allow twice the slack, or a member could wait for ever.
+    // The time of the timer was rounded. Twice the slack is allowed, because otherwise a member could wait for ever.
     if (c.due_members.empty() || c.due_members.front().finish > c.virtual_clock + 2 * slack(c)) break;
     const ActivityId done = c.due_members.front().activity;
     c.due_members.pop();
     --c.members;
-    c.progressed += activities_[done].finish - c.virtual_clock;  // exact work, without the rounding up
+    c.progressed += activities_[done].finish - c.virtual_clock;  // deducts the progress of the rounded-up time
     const Activity activity = activities_[done];
     activities_[done].sequence = UINT64_MAX;
     free_activities_.push_back(done);
@@ -197,7 +198,7 @@ void Sharing::settle() {
     Class& c = classes_[id];
     if (!c.dirty) continue;  // already solved with another class
     if (c.members == c.solved_members) {
-      retime(id);  // same number of members: only the next one to end may differ
+      retime(id);  // the number of members is the same, so only the member that ends next may differ
       c.dirty = false;
       continue;
     }
@@ -211,7 +212,8 @@ void Sharing::settle() {
   settle_meters();
 }
 
-// Adds the class to its capacities; their components merge from now on, so they are dissolved and collected again.
+// Adds the class to the lists of its capacities. The components of these capacities merge from now on, so they are
+// dissolved, and collect() builds one new component.
 void Sharing::list(ClassId id) {
   classes_[id].listed = true;
   for (const Demand& demand : classes_[id].spec.demands) {
@@ -282,7 +284,8 @@ void Sharing::collect(ClassId seed) {
   find_start(number);
 }
 
-// Numbers its classes and capacities, and finds the state of a component with this structure and without members.
+// Numbers the classes and capacities of a component, and finds the state of a component that has the same structure and
+// no members.
 void Sharing::find_start(std::uint32_t number) {
   Component& component = components_[number];
   words_.assign(1, component.classes.size());
@@ -354,7 +357,7 @@ void Sharing::solve(std::uint32_t number) {
   const ShareMemo::State& state = *step.to;
   memo_.hold(component.state, step.to);
   changed_loads_.clear();
-  if (component.fresh && observer_ != nullptr) changed_loads_ = component.capacities;  // even without load
+  if (component.fresh && observer_ != nullptr) changed_loads_ = component.capacities;  // also those without load
   if (!component.fresh && observer_ != nullptr) {
     for (const std::uint32_t place : step.loads) changed_loads_.push_back(component.capacities[place]);
   }
@@ -370,7 +373,7 @@ void Sharing::solve(std::uint32_t number) {
     Class& c = classes_[id];
     c.solved_members = c.members;
     const double rate = state.rate(c.place);
-    if (c.rate == rate && !c.dirty) continue;  // its timer is still right
+    if (c.rate == rate && !c.dirty) continue;  // the timer of the class is still right
     advance(c);
     c.rate = rate;
     set_meters(c);
@@ -383,7 +386,8 @@ void Sharing::solve(std::uint32_t number) {
     std::sort(changed_loads_.begin(), changed_loads_.end());
     for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), load(id));
   }
-  // Most of its classes have no members, so the component is dissolved; the next change collects it without them.
+  // If most classes of the component have no members, it is dissolved. The next change collects it without these
+  // classes.
   constexpr std::uint32_t few = 16;
   if (state.variables > few + 3 * state.present) dissolve(number);
 }
@@ -397,7 +401,7 @@ void Sharing::retime(ClassId id) {
     return;
   }
   MOIRE_INVARIANT(c.rate > 0, "a class with members does not progress");
-  // Rounded up to the next picosecond, except for rounding errors of the clock.
+  // The time is rounded up to a whole picosecond, after the rounding error of the virtual clock has been deducted.
   const double rest = std::max(0.0, c.due_members.front().finish - c.virtual_clock - slack(c)) / c.rate * 1e12;
   const Time at = loop_.now() + Time::from_ps(std::ceil(rest));
   if (c.timer == Calendar::none) {

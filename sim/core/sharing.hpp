@@ -1,15 +1,16 @@
-// Weighted max-min sharing of capacities among classes of activities.
+// Shares capacities among classes of activities, weighted max-min fairly.
 //
-// An activity (a workgroup in a phase, a DMA copy) demands several capacities at once and advances at one rate. That
-// rate is the largest one that respects
+// An activity (a workgroup in a phase, a DMA copy) demands several capacities at once and advances at one rate. This
+// rate is the largest that respects
 //   - its bound: what its compute unit or engine can do, whatever the load;
 //   - its window: window / (latency + delay) (Little's law). The latency grows with the load of one capacity. The
 //     delay, which the activity spends on its own between two round trips, does not depend on load;
 //   - weighted max-min fairness on every capacity it demands, with weight = bytes in flight. During its delay an
 //     activity has nothing in flight, so its effective weight shrinks as the latency gets shorter.
-// Identical activities form a class: the solver sees one variable with the total weight, and every member ends at its
-// own point of the class's virtual clock. The cost of a change grows with the number of classes connected to it through
-// capacities, not with the number of activities.
+// Identical activities form a class, which is one variable with the total weight for the solver. The virtual clock of a
+// class is the work that each member has done, and every member ends at its own value of this clock. The cost of a
+// change grows with the number of classes that are connected to it through capacities, not with the number of
+// activities.
 //
 // A change takes effect at the end of its instant: if one member ends and another starts in the same picosecond,
 // nothing is solved again.
@@ -47,7 +48,7 @@ struct Demand {
   double per_work = 0;  // units of the capacity per unit of work, > 0
 };
 
-// What a unit of work adds to a meter.
+// A unit of work adds `per_work` units to a meter.
 struct Metered {
   MeterId meter = no_id;
   double per_work = 0;
@@ -61,9 +62,9 @@ struct ClassSpec {
   double window = 0;                                       // work in flight per member; 0: not limited by latency
   double latency = 0;                                      // unloaded, in seconds
   double delay = 0;  // seconds per window besides the latency, independent of load; requires a window
-  CapacityId latency_capacity = no_id;  // its load stretches the latency
-  // The bound and the round trip partly exclude each other in time: the rate is (bound^-4 + (window / (latency +
-  // delay))^-4)^-1/4 instead of the smaller of the two. Requires both.
+  CapacityId latency_capacity = no_id;  // the capacity whose load stretches the latency
+  // The work at the bound and the round trip partly exclude each other in time: the rate is (bound^-4 + (window /
+  // (latency + delay))^-4)^-1/4 instead of the smaller of the two. Requires a bound and a window.
   bool in_turn = false;
 };
 
@@ -77,8 +78,8 @@ class SharingObserver {
 
 class Sharing final : public Settler, public EventSink {
  public:
-  // `component` breaks ties between events of different components at the same time. Without `remembers` everything is
-  // solved anew, with the same results.
+  // `component` breaks ties between events of different components at the same time. If `remembers` is false, no
+  // earlier solution is reused (share_memo.hpp); the results are the same.
   explicit Sharing(RunLoop& loop, std::uint32_t component = 0, bool remembers = true);
   Sharing(const Sharing&) = delete;
   Sharing& operator=(const Sharing&) = delete;
@@ -86,13 +87,14 @@ class Sharing final : public Settler, public EventSink {
   CapacityId add_capacity(CapacitySpec spec);
   ClassId add_class(ClassSpec spec);
 
-  // Starts an activity of `work` units; sink.fire(payload) when it is done. The activity id may be reused after that.
+  // Starts an activity of `work` units, and calls sink.fire(payload) when it is done. The id of the activity may be
+  // reused after this call.
   ActivityId start(ClassId into, double work, EventSink& sink, std::uint64_t payload);
   // Moves the remaining work of an activity to another class (its compute unit became more or less loaded).
   void move(ActivityId activity, ClassId into);
 
-  // A meter counts what activities do and limits nothing (energy). Its level is the sum of what activities add per
-  // second and of add_level(). `full` is a reference value for observers, such as the power cap.
+  // A meter counts what activities do, such as their energy, and limits nothing. Its level is in units per second: the
+  // units that activities add, plus all add_level(). `full` is a reference value for observers, such as the power cap.
   struct MeterSpec {
     std::string name;
     double full = 0;
@@ -118,12 +120,13 @@ class Sharing final : public Settler, public EventSink {
   double load(CapacityId id) const;  // current load in units per second
   const ClassSpec& spec(ClassId id) const { return classes_[id].spec; }
   double done(ClassId id) const { return classes_[id].progressed; }  // work that all members have done until now
-  // Adds units that were not simulated here but computed elsewhere (stand-ins).
+  // Adds units that were not simulated on this capacity, because a stand-in (one rank simulated for all) did the work.
   void serve(CapacityId id, double units) { capacities_[id].elsewhere += units; }
-  double served(CapacityId id) const;  // units until now, by the progress of its classes
+  double served(CapacityId id) const;  // units until now, from the progress of all classes that demand the capacity
   std::vector<double> served() const;  // the same for all capacities, in one pass
   std::uint64_t solves() const { return solves_; }
-  // Throws InvariantError if a class lost or invented work: work started must equal work progressed plus what remains.
+  // Throws InvariantError if work was lost or invented: in each class, started work must equal done plus remaining
+  // work.
   void check_conservation() const;
 
  private:
@@ -154,8 +157,8 @@ class Sharing final : public Settler, public EventSink {
     Due<Member, Sooner> due_members;
     double started = 0;     // work taken on, minus work moved to other classes
     double progressed = 0;  // work of all members: rate x members x time
-    double on_meters = 0;   // work per second that is reflected in its meters
-    ClassSpec spec;         // last, so that what events touch shares cache lines
+    double on_meters = 0;   // work per second that the levels of its meters include
+    ClassSpec spec;         // last, so that the fields that events touch share cache lines
   };
   struct Capacity {
     CapacitySpec spec;
@@ -163,7 +166,7 @@ class Sharing final : public Settler, public EventSink {
     std::uint64_t mark = 0;
     std::uint32_t kind = 0;           // equal for capacities with the same numbers in their specs
     double used = 0;                  // load, if it is in no component
-    double elsewhere = 0;             // units served by work that was not simulated
+    double elsewhere = 0;             // units added by serve()
     std::uint32_t component = no_id;  // the component that contains it as constraint `place`
     std::uint32_t place = 0;
   };
@@ -183,20 +186,21 @@ class Sharing final : public Settler, public EventSink {
     double finish = 0;
   };
 
-  // A connected component; indices are the solver's variable and constraint numbers.
+  // A set of classes and capacities that are connected by demands. The indices of `classes` and `capacities` are the
+  // solver's numbers of variables and constraints.
   struct Component {
-    ShareMemo::State* state = nullptr;  // null: it is dissolved
+    ShareMemo::State* state = nullptr;  // null: the component is dissolved
     ShareComponent solver;              // built only for the first change that the memo does not know
-    std::uint64_t solver_is_in = 0;     // number of its state; 0: it is not built
+    std::uint64_t solver_is_in = 0;     // number of the state that the solver has; 0: the solver is not built
     std::vector<ClassId> classes;
     std::vector<CapacityId> capacities;
     std::vector<ClassId> dirty;  // its classes that changed in this settlement
     bool fresh = true;           // not solved since it was built
   };
 
-  // Rounding error of the virtual clock: 1e-15 of its value, and the progress of a femtosecond.
+  // Rounding error of the virtual clock: 1e-15 of its value, plus the progress in a femtosecond.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
-  // True if there are no stale entries of members that moved away.
+  // True if due_members has no stale entries, which are those of members that moved to other classes.
   static bool all_are_there(const Class& c) { return c.due_members.size() == c.members; }
   bool stale(const Member& m) const { return activities_[m.activity].sequence != m.sequence; }
   void advance(Class& c);

@@ -1,4 +1,5 @@
-// Cost of one event and one solve of the sharing. Work sizes are jittered so that no two activities end together.
+// Measures the time of one event and the number of solves per event of the sharing law. Amounts of work are random, so
+// that hardly any two activities end together.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace moire::core {
 namespace {
 
-// Restarts every activity that ends, in the class `hop` further on, with 8 KiB to 16 KiB of work.
+// Restarts every activity that ends, with 8 KiB to 16 KiB of work. An activity that ended in class c restarts in class
+// c + hop.
 class Restarter final : public EventSink {
  public:
   Restarter(Sharing& sharing, std::uint32_t hop) : sharing_(sharing), hop_(hop) {}
@@ -63,7 +65,8 @@ void one_gpu(benchmark::State& state, std::uint32_t workgroups, std::uint32_t ho
   run(state, loop, sharing);
 }
 
-// A fully connected node of eight GPUs: 40 capacities, 64 classes (per GPU one local copy and seven puts), 64 x 16 WGs.
+// A fully connected node of eight GPUs: 40 capacities, 64 classes (per GPU one local copy and seven copies to peers),
+// 64 x 16 workgroups.
 void node(benchmark::State& state, std::uint32_t hop, double latency_growth) {
   constexpr std::uint32_t gpus = 8;
   RunLoop loop;
@@ -99,7 +102,7 @@ void node(benchmark::State& state, std::uint32_t hop, double latency_growth) {
   run(state, loop, sharing);
 }
 
-// GPUs with a link to each other: 24 x 23 links, all of them contended, and as many classes.
+// 24 GPUs with a link from each to each other: 24 x 23 links, all of them contended, and as many classes.
 void full_mesh(benchmark::State& state) {
   constexpr std::uint32_t gpus = 24;
   RunLoop loop;

@@ -1,4 +1,4 @@
-// Meters: levels that activities add, and levels that are added directly. What capacities have served.
+// The part of class Sharing that counts: the meters, and the units that capacities have served.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Random systems: shares must be feasible, max-min fair and equal to those of a second, straightforward solver.
+// Tests with random systems: shares must be feasible, max-min fair, and equal to those of a second, simple solver
+// (reference() below).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 struct Random {
   explicit Random(std::uint64_t seed) : engine(seed) {}
-  // Not a std distribution: those differ between standard libraries.
+  // The std distributions are not used, because they differ between standard libraries.
   double unit() { return static_cast<double>(engine() >> 11) * 0x1p-53; }
   double log_uniform(double low, double high) { return low * std::pow(high / low, unit()); }
   std::uint64_t below(std::uint64_t n) { return engine() % n; }
@@ -51,7 +52,7 @@ System draw(Random& random, bool loaded_latency) {
       spec.window = spec.weight;
       spec.latency = random.log_uniform(1e-9, 2e-6);
       if (random.below(2) == 0) spec.delay = random.log_uniform(1e-8, 2e-6);
-      const std::uint64_t kind = random.below(8);  // one in eight follows a capacity that it may not demand
+      const std::uint64_t kind = random.below(8);  // of 8 classes, 6 follow a capacity they demand, 1 any, 1 none
       if (kind >= 2) spec.latency_capacity = spec.demands[random.below(spec.demands.size())].capacity;
       if (kind == 1) spec.latency_capacity = static_cast<CapacityId>(random.below(capacities));
     }
@@ -89,7 +90,7 @@ struct Running : EventSink {
   std::vector<Time> ends;
 };
 
-// The limit of one member of a class on its own, with the latency at the given load.
+// The limit of the rate of one member of class `i`, with the latency at the present load.
 double limit(const System& s, std::size_t i, const Sharing& sharing) {
   const ClassSpec& spec = s.classes[i];
   if (spec.window <= 0) return spec.bound;
@@ -102,8 +103,8 @@ double limit(const System& s, std::size_t i, const Sharing& sharing) {
   return std::min(spec.bound, spec.window / (spec.latency * stretch + spec.delay));
 }
 
-// The rate of one member at a filling level, and the inverse. With a delay, the level is the rate that it would have
-// without it.
+// The rate of one member at a filling level, and the inverse function. weight x level is the rate that the member would
+// have without its delay.
 double rate_at(const ClassSpec& spec, double level) {
   if (spec.delay == 0) return spec.weight * level;
   return 1 / (1 / (spec.weight * level) + spec.delay / spec.window);
@@ -121,7 +122,7 @@ std::vector<double> loads(const System& s, const std::vector<double>& rates) {
   return used;
 }
 
-// Textbook progressive filling: raise all levels until someone stops, sum everything up again, continue.
+// Progressive filling as in textbooks: raise the common level until a class stops, sum up all demands again, continue.
 std::vector<double> reference(const System& s, const std::vector<double>& limits) {
   const std::size_t n = s.classes.size();
   std::vector<double> rates(n, 0);
@@ -141,7 +142,7 @@ std::vector<double> reference(const System& s, const std::vector<double>& limits
         }
         return sum;
       };
-      // Bisection, geometric at first, then arithmetic.
+      // Bisection with geometric means at first, and arithmetic means once the interval is narrow.
       double low = 1e-30;
       double high = 1e30;
       if (taken(high) <= s.capacities[k].rate * (1 + 1e-12)) continue;
@@ -193,7 +194,7 @@ void expect_fair(const System& s, const Sharing& sharing, const std::vector<doub
     EXPECT_GT(rates[i], 0);
     EXPECT_LE(rates[i], limits[i] * (1 + 1e-7));
     if (rates[i] >= limits[i] * (1 - 1e-7)) continue;
-    bool justified = false;  // there is a full capacity on which nobody has a higher level
+    bool justified = false;  // true if a full capacity exists on which no class has a higher level
     for (const Demand& d : s.classes[i].demands) {
       if (used[d.capacity] < s.capacities[d.capacity].rate * (1 - 1e-9)) continue;
       bool highest = true;
@@ -326,9 +327,9 @@ TEST(SharingProperty, HistoryLeavesNoTrace) {
   }
 }
 
-// Several copies of a system, whose members move at random, mostly in all copies at the same time. What is remembered
-// of earlier solves must not change a bit of any rate or load. In every fiftieth system the copies differ, so that few
-// solves are known, for as long as it takes until nothing is remembered, and until something is again.
+// Three copies of a system, in which members move at random, mostly in all copies at the same time. The memo of earlier
+// solves must not change a bit of any rate or load. In every fiftieth system the copies differ, so that few look-ups
+// succeed; these rounds are so long that the memo switches itself off and on again.
 TEST(SharingProperty, WhatIsRememberedIsWhatIsSolved) {
   constexpr std::size_t copies = 3;
   Random random(19);

@@ -18,10 +18,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-constexpr double per_ps = 1e12;  // one unit of work per picosecond
+constexpr double per_ps = 1e12;  // units per second: one unit of work per picosecond
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// All expected times are exact: the closed form in picoseconds, rounded up if it is not whole.
+// All expected times are exact: they are closed forms in picoseconds, rounded up to whole picoseconds.
 struct SharingTest : ::testing::Test, EventSink {
   RunLoop loop;
   Sharing sharing{loop};
@@ -71,9 +71,9 @@ TEST_F(SharingTest, OneFlowTakesWorkOverRate) {
 }
 
 TEST_F(SharingTest, AnEndIsRoundedUpToAPicosecond) {
-  start(of({{capacity(3 * per_ps), 1}}), 1000, 1);  // 333.3
-  start(of({{capacity(per_ps), 1}}), 1000.25, 2);   // 1000.25
-  start(of({{capacity(4.096e12), 1}}), 4096, 3);    // 1000 although 4096 / 4.096e12 x 1e12 > 1000 in doubles
+  start(of({{capacity(3 * per_ps), 1}}), 1000, 1);  // 333.3 ps
+  start(of({{capacity(per_ps), 1}}), 1000.25, 2);   // 1000.25 ps
+  start(of({{capacity(4.096e12), 1}}), 4096, 3);    // 1000 ps, although 4096 / 4.096e12 x 1e12 > 1000 in doubles
   start(of({{capacity(1), 1}}), 5000, 4);           // 5000 s
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 334), Pair(3, 1000), Pair(2, 1001), Pair(4, 5'000'000'000'000'000)));
@@ -101,13 +101,13 @@ TEST_F(SharingTest, EqualFlowsShareEqually) {
   for (std::uint64_t i = 0; i < 7; ++i) EXPECT_EQ(ends[i], std::pair(i, std::int64_t{7000}));
 }
 
-// In one picosecond a class ends that had connected two others, and a class begins; afterwards both others have their
-// capacities to themselves.
+// In one picosecond, the activity that connects the capacities x and y ends, and an activity on y begins. Afterwards
+// each of the two remaining activities has a capacity to itself.
 TEST_F(SharingTest, WhoeverEndsLeavesItsShareToAllWhoSharedWithIt) {
   const CapacityId x = capacity(per_ps), y = capacity(per_ps);
   const ClassId begins = of({{y, 1}}), ends_first = of({{x, 1}, {y, 1}}), stays = of({{x, 1}});
   start(ends_first, 500, 1);
-  start(stays, 1500, 2);  // half its rate until 1000
+  start(stays, 1500, 2);  // has half the rate of x until 1000 ps
   at(1000, [&] { start(begins, 300, 3); });
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1000), Pair(3, 1300), Pair(2, 2000)));
@@ -117,7 +117,8 @@ TEST_F(SharingTest, WeightsOneTwoThree) {
   const CapacityId link = capacity(6 * per_ps);
   for (std::uint64_t w = 1; w <= 3; ++w) start(of({{link, 1}}, static_cast<double>(w)), 6000, w);
   run();
-  // 1, 2 and 3 per ps until 2000; then 2 and 4; then 6.
+  // The rates are 1, 2 and 3 units per ps until 2000 ps. Then two activities remain, with 2 and 4 units per ps, and at
+  // last one with 6.
   EXPECT_THAT(ends, ElementsAre(Pair(3, 2000), Pair(2, 2500), Pair(1, 3000)));
 }
 
@@ -172,7 +173,7 @@ TEST_F(SharingTest, AClassWithoutDemandsRunsAtItsBound) {
 
 // --- Several capacities --------------------------------------------------------------------------------------------
 
-// The classic linear network: one flow over all links, one more on each.
+// The linear network of queueing theory: one flow crosses all links, and each link has one more flow.
 TEST_F(SharingTest, LinearNetwork) {
   const CapacityId x = capacity(per_ps);
   const CapacityId y = capacity(2 * per_ps);
@@ -255,7 +256,9 @@ TEST_F(SharingTest, AnArrivalInAnotherClassSlowsDownToo) {
   const CapacityId link = capacity(3 * per_ps);
   const ClassId first = of({{link, 1}}, 1);
   start(first, 3000, 1);
-  at(500, [&] { start(of({{link, 1}}, 2), 3000, 2); });  // 3 per ps at first, then 1 and 2
+  at(500, [&] {
+    start(of({{link, 1}}, 2), 3000, 2);
+  });  // activity 1 has 3 units per ps at first; then the two have 1 and 2
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 2000), Pair(2, 2000)));
 }
@@ -278,7 +281,7 @@ TEST_F(SharingTest, ComponentsDoNotTouchEachOther) {
   loop.settle();
   const std::uint64_t before = sharing.solves();
   run();
-  EXPECT_EQ(sharing.solves() - before, 3);  // start of b, end of b, end of a
+  EXPECT_EQ(sharing.solves() - before, 3);  // at the start of b, the end of b, and the end of a
   EXPECT_THAT(ends, ElementsAre(Pair(2, 400), Pair(1, 1000)));
 }
 
@@ -321,7 +324,7 @@ TEST_F(SharingTest, AMoveAndItsReturnInOneInstantChangeNothing) {
 TEST_F(SharingTest, AMemberThatIsDueMayStillBeMovedByItsNeighbour) {
   const ClassId fast = bounded(3e12);
   const ClassId slow = bounded(1);
-  start(fast, 1000, 1);  // both are due at 333.3, so at 334
+  start(fast, 1000, 1);  // this activity and the next are due at 333.3 ps, so they end at 334 ps
   const ActivityId b = start(fast, 1000, 2);
   then[1] = [&] { sharing.move(b, slow); };
   run();
@@ -337,7 +340,8 @@ TEST_F(SharingTest, ManyMovesLeaveNothingBehind) {
   const ActivityId a = start(even, 300'000, 2);
   for (std::int64_t i = 1; i <= 100'000; ++i) at(2 * i, [&, i] { sharing.move(a, i % 2 == 1 ? odd : even); });
   run();
-  // 50,000 pairs of 2 ps at rate 1 and 2 ps at rate 0.5, and the last 150,000 units at full rate.
+  // The activity moves to and fro for 200,000 ps: 2 ps at rate 1, then 2 ps at rate 0.5. The last 150,000 units have
+  // rate 1.
   EXPECT_EQ(ends[0], std::pair(std::uint64_t{2}, std::int64_t{350'000}));
 }
 
@@ -367,7 +371,7 @@ TEST_F(SharingTest, AReplacementInTheSameInstantSolvesNothing) {
   run();
 }
 
-// The class's clock restarts when its only member is replaced: the new member must not be taken for due.
+// The virtual clock of a class restarts when its only member is replaced. The new member must not end at once.
 TEST_F(SharingTest, TheOnlyMemberMayBeReplaced) {
   const ClassId c = bounded(per_ps);
   start(c, 1000, 1);
@@ -458,7 +462,7 @@ TEST_F(SharingTest, TwoMemoriesThatLoadEachOtherSettleBoth) {
   }
 }
 
-// A phase that always hits the cache takes nothing from the memory, yet a busy memory may slow it down.
+// An activity that always hits the cache takes nothing from the memory, but a busy memory may slow the activity down.
 TEST_F(SharingTest, ALatencyMayGrowWithACapacityThatIsNotDemanded) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = per_ps, .latency_growth = 1});
   const CapacityId l2 = capacity(10 * per_ps);
@@ -469,14 +473,15 @@ TEST_F(SharingTest, ALatencyMayGrowWithACapacityThatIsNotDemanded) {
   start(hits({{l2, 1}}), 1000, 1);
   start(hits({}), 2000, 2);
   const ClassId stream = of({{hbm, 1}}, 1, per_ps);
-  at(500, [&] { start(stream, 1000, 3); });  // twice the latency from 500 to 1500
+  at(500, [&] { start(stream, 1000, 3); });  // doubles the latency from 500 to 1500 ps
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1500), Pair(3, 1500), Pair(2, 2500)));
   EXPECT_DOUBLE_EQ(sharing.served(hbm), 1000);
 }
 
-// Two loops on one memory with a window of 1,000 B each; one of them computes for 300 ps between its round trips. The
-// memory serves 2 B/ps: 1000 / L + 1000 / (L + 300) = 2 at L = 872.015 ps, whatever the unloaded latency is.
+// Two activities with a window of 1,000 B each share one memory. One of them computes for 300 ps between its round
+// trips. The memory serves 2 B/ps, so its latency L solves 1000 / L + 1000 / (L + 300) = 2, whatever the unloaded
+// latency is: L = 872.015 ps.
 TEST_F(SharingTest, PastSaturationADelayIsTimeWithNothingInFlight) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 2 * per_ps});
   const auto loop_with = [&](double delay) {
@@ -498,7 +503,7 @@ TEST_F(SharingTest, PastSaturationADelayIsTimeWithNothingInFlight) {
   EXPECT_NEAR(sharing.load(hbm), 2 * per_ps, 1e-12 * per_ps);
 }
 
-// `in_turn`: bound and round trip partly overlap, on an idle machine and with a latency that load stretches.
+// With `in_turn`, bound and round trip partly overlap. The test has an almost idle capacity, then a loaded one.
 TEST_F(SharingTest, BoundAndRoundTripInTurn) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 10 * per_ps, .latency_growth = 1});
   ClassSpec spec{.demands = {{hbm, 1e-3}},
@@ -537,20 +542,21 @@ TEST_F(SharingTest, ADelayIsNotStretched) {
                                        .latency_capacity = hbm});
   start(c, 1e6, 1);
   loop.settle();
-  // r = 1000 / (100 (1 + r / 10) + 55): 10 r^2 + 155 r = 1000
+  // The rate r (per ps) solves r = 1000 / (100 (1 + r / 10) + 55), that is 10 r^2 + 155 r = 1000.
   const double r = (-155 + std::sqrt(155.0 * 155 + 4 * 10 * 1000)) / 20;
   EXPECT_NEAR(sharing.rate_of(c), r * per_ps, 1e-7 * per_ps);
 }
 
 // --- A measured GPU ------------------------------------------------------------------------------------------------
 
-// One copying workgroup (the victim) beside readers on an H200. Growth and exponent come from a least-squares fit to
-// the 8 KiB rows; docs/explanation/sharing.md explains the fit and why the 32 KiB rows deviate.
+// One workgroup that copies (the victim) runs beside workgroups that read, on an H200. latency_growth and
+// latency_exponent come from a least-squares fit to the rows with 8 KiB; docs/explanation/sharing.md explains the fit
+// and why the rows with 32 KiB deviate.
 struct Beside {
   double batch;  // bytes in flight of the victim
   std::uint64_t readers;
-  double victim;   // copied, in GB/s, measured
-  double reading;  // all readers, in GB/s, measured
+  double victim;   // measured rate of the copy, in GB/s
+  double reading;  // measured rate of all readers together, in GB/s
   double victim_error;
   double reading_error;
 };
@@ -628,8 +634,9 @@ TEST_F(SharingTest, ConservationHoldsOnTheWay) {
   EXPECT_NEAR(sharing.served(link) / given, 1, 1e-12);
 }
 
-// Three classes want 119 of a capacity of 100. Two of them can never take more than their windows over their delays, so
-// once the first is held elsewhere no level fills the capacity. This stays so when the next one is held elsewhere too.
+// At their limits, three classes demand about 119 of the capacity `wide`, whose rate is 100. Two of them can never take
+// more than window / delay. So after the capacity `narrow` has stopped the first class, no filling level fills `wide`,
+// and this is still true when `later` has stopped the second class.
 TEST_F(SharingTest, ACapacityThatNoLevelFillsLimitsNobody) {
   const CapacityId wide = capacity(100), narrow = capacity(1), later = capacity(35);
   const ClassId first = of({{wide, 1}, {narrow, 1}}, 1, 50);
@@ -665,8 +672,8 @@ TEST_F(SharingTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(loop.run(), EndOfTime);  // 1e9 s is beyond 2^63 ps
 }
 
-// Two members of rate 2 run for 3 ps and one of them for 5 ps more, at 4 meter units per unit of work; add_level adds
-// 10 per picosecond from 1 to 7 ps.
+// Two members with a rate of 2 per ps run for 3 ps, and one of them for 5 ps more, with 4 meter units per unit of work.
+// add_level() adds 10 units per ps from 1 to 7 ps.
 TEST_F(SharingTest, AMeterCountsAndChangesNothing) {
   const MeterId meter = sharing.add_meter({"m", 100});
   const ClassId metered = sharing.add_class({.demands = {}, .metered = {{meter, 4}}, .bound = 2 * per_ps});

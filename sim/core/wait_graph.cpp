@@ -16,14 +16,15 @@ namespace {
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 using Vertex = Graph::vertex_descriptor;
 
-// Breadth-first search from one node for a path back to it. Ended is thrown because BGL visitors cannot stop otherwise.
+// Breadth-first search from one node for a path back to this node. A visitor of the Boost Graph Library can stop a
+// search only by an exception, so this visitor throws Ended.
 struct Search : boost::default_bfs_visitor {
   struct Ended {
     std::optional<Vertex> last;  // the last node before the start, if a path back was found
   };
   struct Reached {
     Vertex from;
-    std::size_t nodes;  // of the path from the start
+    std::size_t nodes;  // number of nodes on the path from the start
   };
   using Paths = std::unordered_map<Vertex, Reached>;
 
@@ -43,13 +44,13 @@ struct Search : boost::default_bfs_visitor {
   }
 
   Vertex start;
-  std::size_t limit;  // a cycle must have fewer nodes, with the first counted twice
+  std::size_t limit;  // a cycle must have fewer nodes than this, where its first node counts twice
   std::size_t* budget;
   Paths* paths;
 };
 
-// The shortest cycle through `start`, with `start` at both ends; empty if it has `limit` nodes or more, or if visiting
-// `budget` edges does not suffice.
+// Returns the shortest cycle through `start`, with `start` at both ends. Returns nothing if this cycle has `limit`
+// nodes or more, or if the search does not find it within `budget` edges.
 std::vector<WaitGraph::Node> cycle_through(Vertex start, std::size_t limit, std::size_t& budget, const Graph& graph) {
   // Hash maps that grow with the search and not with the graph, because there may be one search per node.
   std::unordered_map<Vertex, boost::default_color_type> colors;
@@ -90,11 +91,11 @@ std::vector<WaitGraph::Node> WaitGraph::cycle() const {
     if (part[e.from] == part[e.to]) starts.insert(e.from);
   }
   std::vector<Node> best;
-  std::size_t budget = SIZE_MAX;  // edges: the first search always completes, later ones only while they stay cheap
+  std::size_t budget = SIZE_MAX;  // edges that searches may visit; the first search always completes
   for (const Node start : starts) {
     std::vector<Node> found = cycle_through(start, best.empty() ? SIZE_MAX : best.size(), budget, graph);
     if (!found.empty()) {
-      if (best.empty()) budget = 2'000'000;  // edges of all further searches
+      if (best.empty()) budget = 2'000'000;  // for all further searches together, so that the report stays fast
       best = std::move(found);
     }
     if (budget == 0 || best.size() == 2) break;

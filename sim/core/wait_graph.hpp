@@ -1,4 +1,4 @@
-// Graph of who waits for whom when nothing can progress any more, for the deadlock report.
+// The graph of who waits for whom when nothing can progress any more. The deadlock report is made from it.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,17 @@ namespace moire::core {
 class WaitGraph {
  public:
   using Node = std::uint32_t;
-  // A participant of the deadlock, such as "rank 3 queue main kernel fused_embedding". Same name, same node.
+  // Returns the node of a participant of the deadlock, such as "rank 3 queue main kernel fused_embedding". The same
+  // name always gives the same node.
   Node node(const std::string& name);
   // `from` cannot continue until `to` acts; `reason` says why ("WG 17 waits for flag ready[2] >= 4, is 3").
   void edge(Node from, Node to, std::string reason);
 
-  // A cycle with the first node repeated at the end, or empty if there is none. It is a shortest one, and among those
-  // the one through the lowest-numbered node, unless the graph is so large that the search is cut off.
+  // Returns a cycle with the first node repeated at the end, or nothing if there is no cycle. The result is a shortest
+  // cycle, and among these the cycle through the lowest-numbered node. In a very large graph the search is cut off, and
+  // the cycle may be longer.
   std::vector<Node> cycle() const;
-  // Text for the user: the cycle, if there is one, then up to `limit` waits.
+  // Returns the text for the user: the cycle, if there is one, then up to `limit` waits.
   std::string report(std::size_t limit = 12) const;
 
  private:

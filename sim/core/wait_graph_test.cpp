@@ -110,7 +110,8 @@ TEST(WaitGraph, TheReportKeepsToItsLimit) {
   EXPECT_THAT(g.report(100), Not(HasSubstr("more")));
 }
 
-// A hundred thousand waits in a ring and in a dense graph: must finish at once, not in minutes.
+// A ring and a large graph without cycles, each of a hundred thousand waits. The search must end at once, not after
+// minutes.
 TEST(WaitGraph, ScalesToAHundredThousandWaits) {
   constexpr Node n = 100'000;
   WaitGraph ring = graph(n);

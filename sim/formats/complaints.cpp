@@ -24,7 +24,7 @@ Complaints::~Complaints() {
     diagnostics_.warning(place(warning.at), std::move(warning.what), std::move(warning.remedy));
   }
   if (beyond_ == Beyond::unread || errors_ <= told) return;
-  // Sorted after all other errors of the file.
+  // The largest line number sorts this error after all other errors of the file.
   config::Place end{source_, last, 0};
   if (end.source) end.source = std::make_shared<config::Source>(config::Source{end.source->name, {}, false, {}});
   diagnostics_.error(end, fmt::format("{} more error{}", errors_ - told, errors_ - told == 1 ? "" : "s"),

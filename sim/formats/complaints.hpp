@@ -1,5 +1,6 @@
-// Collects problems of one text with their places: the first errors in full, then the number of further ones; one
-// warning per kind. Each is a config::Diagnostic: place, what is wrong, what would be right.
+// Collects the errors and warnings of one text. The first errors are reported in full, then only the number of further
+// errors. Of each kind of warning, one is reported. Each report is a config::Diagnostic: place, what is wrong, what
+// would be right.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,11 @@ namespace moire::formats {
 class Complaints {
  public:
   static constexpr std::size_t told = 20;
-  // What a reader does after `told` errors: continue and count the others, or stop reading.
+  // What a reader does after `told` errors. counted: it continues and counts further errors. unread: it stops reading.
   enum class Beyond { counted, unread };
 
-  // `name` is the text's name in messages; if it is empty or omitted, only errors with a config::Place have a place.
+  // `name` is the text's name in messages. If the name is empty or omitted, only errors with a config::Place have a
+  // place.
   explicit Complaints(config::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
   Complaints(const std::string& name, config::Diagnostics& diagnostics, Beyond beyond = Beyond::counted);
   ~Complaints();
@@ -28,16 +30,16 @@ class Complaints {
 
   void error(const config::Place& place, std::string what, std::string remedy);
   void error(Position at, std::string what, std::string remedy);
-  // The same for a text that is read line by line.
+  // Reports an error of a text that is read line by line.
   void error(std::int64_t line, std::size_t col, std::string what, std::string remedy);
-  // An error after which the rest of the text is meaningless.
+  // Reports an error after which the rest of the text is meaningless, so that no further errors are reported.
   void fatal(std::int64_t line, std::size_t col, std::string what, std::string remedy);
-  // Reports the first warning of a kind in full, with the number of others of that kind.
+  // Reports the first warning of a kind in full, and the number of further warnings of this kind.
   void warning(const std::string& kind, Position at, std::string what, std::string remedy);
 
   bool ok() const { return errors_ == 0; }
   std::size_t errors() const { return errors_; }
-  bool stopped() const { return stopped_; }  // no further errors are reported
+  bool stopped() const { return stopped_; }  // true if no further errors are reported
   config::Place place(Position at) const;
   const std::shared_ptr<const config::Source>& source() const { return source_; }
 

@@ -48,7 +48,7 @@ class TableReader {
     }
   }
 
-  // "# key: value"; a comment without a colon, such as the format's name, becomes a key without a value.
+  // Reads a line "# key: value". A comment without a colon, such as the format's name, becomes a key without a value.
   void about(std::string_view text) {
     const std::string_view rest = trimmed(text.substr(1));
     const std::size_t colon = rest.find(": ");

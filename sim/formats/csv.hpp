@@ -1,4 +1,4 @@
-// CSV: one quoting rule for readers and writers, and tables with the place of every cell.
+// Reads and writes CSV: one rule for quotes for readers and writers, and tables with the place of every cell.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,18 @@ namespace moire::formats {
 // The text without spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
-// A field of a CSV line, quoted if necessary: if it contains a comma, a quote or a line end, or starts with '#'. Line
-// ends become spaces, so that a row stays one line.
+// Returns the text as a field of a CSV line. A field that contains a comma, a quote or a line end, or starts with '#',
+// is put in quotes. Line ends become spaces, so that a row stays one line.
 std::string csv_field(const std::string& text);
 
 // One field of a line, without its quotes.
 struct CsvField {
   std::string text;
-  std::size_t col = 1;  // where it starts, counted from 1
+  std::size_t col = 1;  // the column at which the field starts, counted from 1
 };
 
-// The fields of a line. A quoted field may contain commas, and "" for a quote. If a quote is not closed, `unclosed` is
-// set to the field's column and its text is undefined; otherwise `unclosed` is 0.
+// Splits a line into its fields. A quoted field may contain commas, and two quotes "" stand for one. If a quote is not
+// closed, `unclosed` is the column of its field, whose text is undefined; otherwise `unclosed` is 0.
 std::vector<CsvField> csv_fields(std::string_view line, std::size_t& unclosed);
 
 struct CsvCell {
@@ -34,22 +34,22 @@ struct CsvCell {
   config::Place place;
 };
 
-// A line of column names and rows with as many fields, after `# key: value` lines that describe the origin of the
+// A table has a line of column names, then rows with as many fields. Lines `# key: value` describe the origin of the
 // numbers. Empty lines are ignored.
 struct CsvTable {
-  std::string name;                                        // its name in messages
+  std::string name;                                        // the table's name in messages
   std::vector<std::pair<std::string, std::string>> about;  // the `# key: value` lines
   std::vector<std::string> columns;
   config::Place header;  // place of the line of column names
   std::vector<std::vector<CsvCell>> rows;
 
-  // Index of the column; if there is none, reports at `asked` which columns exist.
+  // Returns the index of a column. If there is no such column, reports at `asked` which columns exist.
   std::optional<std::size_t> column(const std::string& wanted, const config::Place& asked,
                                     config::Diagnostics& diagnostics) const;
 };
 
-// Reads a plain or zstd-compressed (*.zst) file of at most 64 MiB of text. Returns nothing and reports the reasons if
-// it is invalid. `asked` is where its name was written.
+// Reads a plain or zstd-compressed (*.zst) file of at most 64 MiB of text. If the file is invalid, returns nothing and
+// reports the reasons. `asked` is the place at which the file's name was written.
 std::optional<CsvTable> read_csv(const std::filesystem::path& file, const config::Place& asked,
                                  config::Diagnostics& diagnostics);
 // The same for a text.

@@ -8,7 +8,7 @@ namespace moire::formats {
 using config::FileAsked;
 using config::open_file;
 
-// The bytes of a file, like config::read_plain. A file whose name ends in .zst is decompressed.
+// Reads a whole file, like config::read_plain. A file whose name ends in .zst is decompressed.
 std::optional<std::string> read_file(const FileAsked& asked, std::uintmax_t most, config::Diagnostics& diagnostics);
 
 }  // namespace moire::formats

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Iterator over a text that counts the characters that the parser has consumed.
+// An iterator over a text. It counts the characters that the parser has consumed.
 struct Counted {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -75,7 +75,7 @@ class Builder : public nlohmann::json_sax<json> {
     if (added) added->text = std::move(value);
     return added != nullptr;
   }
-  bool binary(binary_t&) override { return false; }  // does not occur in JSON text
+  bool binary(binary_t&) override { return false; }  // binary values do not occur in JSON text
   bool start_object(std::size_t) override { return open(JsonValue::Kind::map); }
   bool start_array(std::size_t) override { return open(JsonValue::Kind::list); }
   bool end_object() override { return close(); }
@@ -105,7 +105,7 @@ class Builder : public nlohmann::json_sax<json> {
   }
 
  private:
-  // Start of the current token: the first character after the previous token that is not a space or separator.
+  // The start of the current token: the first character after the previous token that is neither space nor separator.
   std::size_t start() const {
     const std::size_t at = text_.text().find_first_not_of(" \t\r\n,:", end_);
     return std::min(at, text_.text().size());
@@ -143,7 +143,7 @@ class Builder : public nlohmann::json_sax<json> {
     if (!added) return false;
     if (open_.size() == most_json_levels) {
       diagnostics_.error({out_.source, added->line, added->col},
-                         fmt::format("nested deeper than {} levels", most_json_levels),
+                         fmt::format("values are nested deeper than {} levels", most_json_levels),
                          "no file of this kind is that deep");
       return false;
     }
@@ -164,10 +164,10 @@ class Builder : public nlohmann::json_sax<json> {
   std::size_t most_keys_;
   JsonText& out_;
   config::Diagnostics& diagnostics_;
-  std::vector<JsonValue*> open_;  // chain of open values; only the last child grows, so pointers stay valid
-  std::vector<std::unordered_set<std::string>> keys_;  // of each of them
+  std::vector<JsonValue*> open_;  // chain of unfinished maps and lists; only the last grows, so pointers stay valid
+  std::vector<std::unordered_set<std::string>> keys_;  // the keys so far of each value in open_
   std::string key_;
-  std::size_t end_ = 0;  // end of the last token, or one character after it
+  std::size_t end_ = 0;  // end of the last token, or one character after this end
   std::size_t values_ = 0;
 };
 

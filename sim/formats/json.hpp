@@ -1,4 +1,4 @@
-// JSON in which every value has its position.
+// Reads JSON into a tree in which every value has its position.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct JsonValue::Entry {
   JsonValue value;
 };
 
-// What was found, for messages: "a list", "'i'", "12".
+// Describes a value in messages: "a list", "'i'", "12".
 std::string found(const JsonValue& value);
 
 struct JsonText {
@@ -44,13 +44,13 @@ struct JsonText {
   config::Place place(const JsonValue& value) const { return {source, value.line, value.col}; }
 };
 
-// Far above what our files need; they keep malformed files from exhausting memory.
+// Limits far above what Moire's input files need, so that malformed files do not exhaust memory.
 inline constexpr std::size_t most_json_values = 4'000'000;
 inline constexpr std::size_t most_json_levels = 64;
 inline constexpr std::size_t most_json_keys = 256;  // per map, because find() searches them linearly
 
-// Returns nothing and reports why if the text is not JSON, too deep or too large, or if a map has a key twice or more
-// than `most_keys` keys.
+// Returns nothing and reports why if the text is not JSON, is nested too deep or has too many values, or if a map has a
+// key twice or more than `most_keys` keys.
 std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics,
                                   std::size_t most_keys = most_json_keys);
 

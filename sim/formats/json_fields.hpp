@@ -1,5 +1,5 @@
-// Typed access to the values of a JSON map. Missing or invalid values are reported and replaced by harmless ones, so
-// that a reader continues and one pass finds all errors.
+// Typed access to the values of a JSON map. A missing or invalid value is reported and replaced by a harmless value,
+// such as 0 or an empty text, so that a reader continues and one pass finds all errors.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class JsonFields {
   bool has(std::string_view key) const { return map_.find(key) != nullptr; }
   const std::string& where() const { return where_; }
 
-  // Values up to and including `high`; `absent` is returned if there is no such key.
+  // These functions return the value of a key. A number may be at most `high`. If there is no such key, the functions
+  // with an argument `absent` return it, and the others report an error.
   std::uint64_t number(std::string_view key, std::uint64_t high) const;
   std::uint64_t number(std::string_view key, std::uint64_t high, std::uint64_t absent) const;
   std::uint32_t count(std::string_view key, std::uint32_t high) const;
@@ -33,13 +34,13 @@ class JsonFields {
   const std::vector<JsonValue>& list_or_none(std::string_view key, std::size_t most) const;
   const JsonValue& map(std::string_view key) const;
 
-  // Reports `what` at the value of a key, or at the map if it has no such key.
+  // Reports `what` at the value of a key, or at the map if the map has no such key.
   void wrong(std::string_view key, const std::string& what, const std::string& remedy) const;
-  // Reports "<key> is <value>" with the remedy.
+  // Reports "<key> is <value>" and the remedy.
   void unfit(std::string_view key, const JsonValue& value, const std::string& remedy) const;
 
  protected:
-  const JsonValue* get(std::string_view key) const;  // reports an error if there is none
+  const JsonValue* get(std::string_view key) const;  // reports an error if there is no such key
 
   const JsonText& text_;
   const JsonValue& map_;

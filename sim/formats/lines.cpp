@@ -9,7 +9,7 @@ namespace moire::formats {
 
 namespace {
 
-constexpr std::size_t first_block = 8UL * 1024;  // doubled whenever it was full; most texts are short
+constexpr std::size_t first_block = 8UL * 1024;  // small, because most texts are short; doubled whenever it is full
 constexpr std::size_t most_block = 256UL * 1024;
 constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";  // first bytes of a frame (RFC 8878)
 
@@ -51,7 +51,7 @@ Lines::Status Lines::next(std::string_view& line) {
       ++number_;
       return Status::line;
     }
-    // The remaining data is shorter than the longest line, so the largest block always has room for more.
+    // The remaining data are shorter than the longest line, so a block of the largest size can always take more.
     std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
     if (end_ == block_.size()) block_.resize(std::min(2 * block_.size(), most_block));
     end_ -= begin_;

@@ -16,7 +16,7 @@ class Lines {
  public:
   static constexpr std::size_t longest_line = 64UL * 1024;
 
-  // `longest` is the limit of a line in bytes, without its newline; at most longest_line.
+  // `longest` is the largest length of a line in bytes, without its newline. It must not be above longest_line.
   Lines(std::unique_ptr<std::istream> in, bool compressed, std::size_t longest);
 
   enum class Status {
@@ -30,7 +30,7 @@ class Lines {
   // `line` stays valid until the next call.
   Status next(std::string_view& line);
 
-  std::int64_t number() const { return number_; }  // of the last line returned, from 1
+  std::int64_t number() const { return number_; }  // number of the line that next() returned last, from 1
   ZstdDecoder::Problem problem() const;
   std::string_view detail() const;
 
@@ -41,7 +41,7 @@ class Lines {
   std::optional<ZstdDecoder> decoder_;
   std::size_t longest_;
   std::vector<char> block_;
-  std::size_t begin_ = 0;  // of the data that was not yet returned
+  std::size_t begin_ = 0;  // begin of the data in block_ that next() has not returned yet
   std::size_t end_ = 0;
   std::int64_t number_ = 0;
 };

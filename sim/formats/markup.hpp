@@ -6,7 +6,7 @@
 
 namespace moire::formats {
 
-// Replaces special characters by the entities that elements and attributes need.
+// Replaces & < > and " by their entities, so that the text may be used in elements and attributes.
 std::string escaped(std::string_view text);
 
 }  // namespace moire::formats

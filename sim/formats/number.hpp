@@ -1,5 +1,5 @@
-// Numbers in foreign texts: the whole text must be the number. The reader handles its meaning, its unit and messages
-// about its range.
+// Parses numbers in texts that other programs write. The whole text must be the number. The caller handles the meaning
+// and the unit of the number, and writes the messages about its range.
 #pragma once
 
 #include <charconv>
@@ -48,7 +48,7 @@ Digits parse_number(std::string_view text, Number& out, std::type_identity_t<Num
   return Digits::good;
 }
 
-// Nothing if the text is not a number of this type; floating-point numbers must be finite.
+// Returns nothing if the text is not a number of this type. Floating-point numbers must be finite.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number value{};
@@ -56,7 +56,7 @@ std::optional<Number> number_in(std::string_view text) {
   return value;
 }
 
-// An integer in decimal or as 0x...
+// Parses an integer in decimal, or in hexadecimal as 0x...
 template <class Number>
 std::optional<Number> any_base_number_in(std::string_view text) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");

@@ -19,9 +19,9 @@ struct Position {
 
 class SourceText {
  public:
-  // `name` is its name in messages, usually its path. At most 4 GiB.
+  // `name` is the text's name in messages, usually its path. The text may have at most 4 GiB.
   SourceText(const std::string& name, std::string text);
-  SourceText(const SourceText&) = delete;  // parsers keep pointers into it
+  SourceText(const SourceText&) = delete;  // parsers keep pointers into the text
   SourceText& operator=(const SourceText&) = delete;
 
   const std::string& text() const { return text_; }
@@ -39,7 +39,7 @@ class SourceText {
   mutable std::size_t last_line_ = 0;
 };
 
-// The source that messages refer to; null if the name is empty, and then errors have no place.
+// Makes the source that messages refer to. It is null if the name is empty; errors then have no place.
 std::shared_ptr<const config::Source> source_named(const std::string& name);
 
 }  // namespace moire::formats

@@ -10,9 +10,9 @@ namespace moire::formats {
 
 namespace {
 
-constexpr std::size_t most_memory = std::size_t{3} << 30;  // limit of the tree, without the text
+constexpr std::size_t most_memory = std::size_t{3} << 30;  // limit of pugixml's tree in bytes, without the text
 
-// Upper bound of the memory that pugixml needs.
+// An upper bound of the memory that pugixml's tree needs, in bytes: 64 for an element and 40 for an attribute.
 std::size_t memory_for(std::string_view text) {
   const auto elements = static_cast<std::size_t>(std::count(text.begin(), text.end(), '<'));
   const auto attributes = static_cast<std::size_t>(std::count(text.begin(), text.end(), '='));
@@ -30,17 +30,17 @@ bool XmlText::is_well_formed(Complaints& complaints, const std::string& expected
   const std::string& text = text_.text();
   if (text.size() > most_bytes || memory_for(text) > most_memory) {
     complaints.error(Position{}, "the file is too large",
-                     "such a file has at most 1 GiB and some ten million elements");
+                     "Moire reads XML files of at most 1 GiB and some ten million elements");
     return false;
   }
   if (const std::size_t zero = text.find('\0'); zero != std::string::npos) {
     complaints.error(text_.position(zero), "this is not well-formed XML: a zero byte", "name a text file in UTF-8");
     return false;
   }
-  // Parsed in place, so that pointers to names and values give their positions.
+  // The text is parsed in place, so that pointers to names and values give their positions.
   const pugi::xml_parse_result result = document_.load_buffer_inplace(
       text_.data(), text.size(), pugi::parse_default | pugi::parse_fragment,
-      pugi::encoding_utf8);  // a fragment, so that text beside the element can be reported
+      pugi::encoding_utf8);  // parse_fragment, so that text outside of the top element can be reported
   if (result && !document_.document_element()) {
     complaints.error(Position{1, 1}, "the file is empty: it has no XML element", expected);
   } else if (!result) {
@@ -60,8 +60,8 @@ bool XmlText::is_one_tree(Complaints& complaints) const {
     const bool is_text = node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata;
     if (!is_text && node.type() != pugi::node_element) continue;
     complaints.error(is_text ? text_.position(node.value() + std::strspn(node.value(), " \t\r\n")) : position(node),
-                     is_text ? "text outside of the element" : "a second element at the top of the file",
-                     fmt::format("one <{}> holds everything", std::string(root.name()).substr(0, 60)));
+                     is_text ? "there is text outside of the top element" : "there is a second top element",
+                     fmt::format("put everything into one <{}>", std::string(root.name()).substr(0, 60)));
     return false;
   }
   int level = 0;

@@ -1,4 +1,5 @@
-// XML with positions: pugixml's tree, in which every element and attribute can be located in the text.
+// Reads XML with positions. The result is pugixml's tree, and position() locates its elements and attributes in the
+// text.
 #pragma once
 
 #include <pugixml.hpp>
@@ -14,14 +15,14 @@ class XmlText {
   static constexpr std::size_t most_bytes = std::size_t{1} << 30;
   static constexpr int most_levels = 64;
 
-  // Problems go to `complaints`, which must use the same name for the text. `expected` is the remedy if the file is
-  // empty: "an algorithm is an element <algo>". Only the five predefined entities of XML are supported.
+  // Errors are reported to `complaints`, which must use the same name for the text. `expected` is the remedy if the
+  // file is empty, such as "an algorithm is an element <algo>". Only the five predefined entities of XML are supported.
   XmlText(const std::string& name, std::string text, Complaints& complaints, const std::string& expected);
 
   bool ok() const { return root_; }
   pugi::xml_node root() const { return root_; }
 
-  Position position(const pugi::xml_node& node) const;  // of an element: its '<'
+  Position position(const pugi::xml_node& node) const;  // the position of an element is that of its '<'
   Position position(const pugi::xml_attribute& attribute) const { return text_.position(attribute.name()); }
   // Position of an attribute, or of the element if it has no such attribute.
   Position position(const pugi::xml_node& element, const char* attribute) const;

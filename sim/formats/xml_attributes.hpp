@@ -1,4 +1,4 @@
-// Reads the attributes of one kind of element, given a table of known names.
+// Reads the attributes of one kind of XML element, given a table of the known attributes.
 #pragma once
 
 #include <array>
@@ -16,18 +16,19 @@ struct KnownAttribute {
   bool required = true;
 };
 
-// Reads the attributes of one element after the other; messages name the element.
+// Reads the attributes of elements, one element after the other.
 template <std::size_t N>
 class XmlAttributes {
  public:
   explicit XmlAttributes(const std::array<KnownAttribute, N>& known) : known_(&known) {}
 
-  // Returns false if an attribute is missing or duplicated. `name` is called only in that case.
+  // Returns false if an attribute is missing or duplicated. Only then `name` is called, which returns the element's
+  // name for messages.
   template <class Name>
   bool read(const pugi::xml_node& element, const XmlText& text, const Name& name, Complaints& complaints) {
     found_ = {};
     bool good = true;
-    std::size_t expected = 0;  // files usually have them in the same order
+    std::size_t expected = 0;  // files usually have the attributes in the order of the table
     for (const pugi::xml_attribute attribute : element.attributes()) {
       std::size_t i = 0;
       while (i < N && (*known_)[(expected + i) % N].name != attribute.name()) ++i;

@@ -38,9 +38,9 @@ TEST(XmlText, WhatIsNoXmlIsTold) {
             "t.xml:2:6: this is not well-formed XML: start-end tags mismatch; is the file cut off?\n");
   EXPECT_EQ(errors_of(std::string("<a>\0</a>", 8)),
             "t.xml:1:4: this is not well-formed XML: a zero byte; name a text file in UTF-8\n");
-  EXPECT_EQ(errors_of("<a/>\n<b/>"), "t.xml:2:1: a second element at the top of the file; one <a> holds everything\n");
+  EXPECT_EQ(errors_of("<a/>\n<b/>"), "t.xml:2:1: there is a second top element; put everything into one <a>\n");
   EXPECT_EQ(errors_of("<a/>\n<!-- as before -->\n text"),
-            "t.xml:3:2: text outside of the element; one <a> holds everything\n");
+            "t.xml:3:2: there is text outside of the top element; put everything into one <a>\n");
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "<a>";
   for (int i = 0; i < 100'000; ++i) deep += "</a>";

@@ -35,7 +35,8 @@ std::size_t ZstdDecoder::read(char* to, std::size_t size) {
   while (out.pos == 0) {
     if (used_ == filled_ && !refill()) {
       if (in_.bad()) return fail(Problem::unreadable);
-      // The decoder may still hold output of a frame whose input was read completely; otherwise the frame is truncated.
+      // The decoder may still have output of a frame whose input was read completely. If it has none, the frame is
+      // truncated.
       if (!inside_frame_) return 0;
     }
     ZSTD_inBuffer in{block_.data(), filled_, used_};

@@ -1,4 +1,4 @@
-// zstd compression and decompression of streams, block by block, without holding the whole text.
+// Compresses and decompresses streams with zstd, block by block, so that the whole text is never in memory.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class ZstdDecoder {
 
   enum class Problem { none, not_zstd, truncated, trailing_garbage, corrupt, unreadable };
   Problem problem() const { return problem_; }
-  const std::string& detail() const { return detail_; }  // corrupt: the message of the decompressor
+  const std::string& detail() const { return detail_; }  // if the problem is `corrupt`: the decompressor's message
 
  private:
   bool refill();

@@ -5,7 +5,7 @@
 
 namespace moire::process {
 
-// Writes all bytes, in spite of partial writes and interrupts. Returns false, with the reason in errno, on an error.
+// Writes all bytes: continues after partial writes and interrupts. Returns false on an error, with the reason in errno.
 bool write_all(int to, std::string_view bytes);
 
 }  // namespace moire::process

@@ -1,4 +1,4 @@
-// The files that this command has read, so that it never overwrites one of its inputs.
+// Keeps track of the files that this command has read, so that it never overwrites one of its inputs.
 #pragma once
 
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ inline void note_input(const std::filesystem::path& file) {
 
 inline bool is_input(const struct stat& file) { return detail::files_read.contains({file.st_dev, file.st_ino}); }
 
-// Sorted by name, so that the result is deterministic.
+// All inputs, sorted by name so that the result is deterministic.
 inline std::vector<std::filesystem::path> inputs() {
   std::vector<std::filesystem::path> files;
   for (const auto& [file, path] : detail::files_read) files.push_back(path);
@@ -31,7 +31,7 @@ inline std::vector<std::filesystem::path> inputs() {
   return files;
 }
 
-// A file that the command creates anew: it may be replaced although it was read.
+// Permits the command to replace a file although it has read the file, because the command creates it anew.
 inline void may_be_replaced(const std::filesystem::path& file) {
   struct stat known {};
   if (stat(file.c_str(), &known) == 0) detail::files_read.erase({known.st_dev, known.st_ino});

@@ -1,4 +1,4 @@
-// Output of the log: to stderr, to a file or, in a worker process, back to its parent.
+// Writes the log to stderr or to a file. The log of a worker process goes to its parent process.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace moire::process {
 // to stderr. Throws RunFailure if the file cannot be written, is not a log of an earlier command, or is being written
 // by another command.
 void start_log(core::LogLevel level, const std::string& file);
-// Call at the end of the command. Throws RunFailure if the file did not take all lines.
+// Call at the end of the command. Throws RunFailure if some lines could not be written.
 void end_log();
 
-// For a child process: from now on lines are kept in memory, without those that the parent logged before.
+// For a child process: from now on, new lines are kept in memory instead of being written.
 void keep_log();
 std::string kept_log();
-// Writes the lines that a child kept.
+// For the parent: writes the lines that a child has kept.
 void replay_log(const std::string& kept);
 
 }  // namespace moire::process

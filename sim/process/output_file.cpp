@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A command has a handful of open files. A file without a free slot is not removed when a signal ends the process,
-// which does no harm.
+// The open output files, for remove_temporary_files(). A command has only a few. If there is no free slot, the
+// temporary file of a further output is left behind when a signal ends the process, which does no harm.
 std::array<std::atomic<const OutputFile*>, 16> open_files;
 
 void change_slot(const OutputFile* from, const OutputFile* to) {
@@ -34,7 +34,8 @@ void change_slot(const OutputFile* from, const OutputFile* to) {
   }
 }
 
-// Resolves links, because the file replaces what they name, not the link; also if that does not exist yet.
+// Resolves symbolic links, because the output replaces the file that a link names and not the link. This file need not
+// exist yet.
 fs::path followed(fs::path path) {
   std::error_code error;
   for (int links = 0; links < 40 && fs::is_symlink(path, error); ++links) {
@@ -58,7 +59,7 @@ void sync_folder(const fs::path& folder) {  // makes the new name durable; failu
   close(descriptor);
 }
 
-// Signals wait while one of these exists.
+// Signals are blocked while an object of this class exists.
 class SignalsWait {
  public:
   SignalsWait() {
@@ -93,7 +94,7 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), process_(getpid(
   constexpr std::size_t longest = 240;  // of the 255 bytes that a name may have
   temporary_ = target_.parent_path() / fmt::format(".{}.partial", target_.filename().native().substr(0, longest));
   {
-    const SignalsWait until_known;  // else a signal could end the process between the two lines and leave the file
+    const SignalsWait until_known;  // else a signal between the next two lines would leave the temporary file behind
     open_temporary();
     change_slot(nullptr, this);
   }
@@ -110,7 +111,7 @@ void OutputFile::open_temporary() {
       close_file();
       fail("another process is writing it; wait until that has ended, or name another file");
     }
-    // The previous holder of the lock may have renamed or removed the file since it was opened.
+    // Another process that had the lock may have renamed or removed the file since this process opened it.
     struct stat mine {};
     struct stat named {};
     const bool same = fstat(descriptor_, &mine) == 0 && lstat(temporary_.c_str(), &named) == 0 &&
@@ -137,7 +138,7 @@ void OutputFile::commit() {
     if (close(std::exchange(descriptor_, -1)) != 0) fail(errno);
     return;
   }
-  const fs::path folder = target_.parent_path();  // allocate now, because nothing may fail after the rename
+  const fs::path folder = target_.parent_path();  // allocates its memory now: nothing may fail after the rename
   if (fsync(descriptor_) != 0 || rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   change_slot(this, nullptr);
   close_file();
@@ -151,7 +152,7 @@ void OutputFile::fail(const std::string& why) const {
 void OutputFile::fail(int error) const { fail(std::string(std::strerror(error))); }
 
 std::streamsize OutputFile::Buffer::xsputn(const char* text, std::streamsize size) {
-  if (file_.error_ != 0) file_.fail(file_.error_);  // from an earlier write or from truncating
+  if (file_.error_ != 0) file_.fail(file_.error_);  // an earlier write or the truncation failed
   if (write_all(file_.descriptor_, {text, static_cast<std::size_t>(size)})) return size;
   file_.error_ = errno;
   file_.fail(file_.error_);

@@ -1,8 +1,8 @@
-// A file that a command writes. It appears completely or not at all: bytes go to a temporary file beside it,
-// `.NAME.partial`, which is renamed when everything is on disk. The temporary file is locked meanwhile, so no other
-// command can write it. A killed process loses its lock, and the file that it left behind is overwritten.
+// A file that a command writes. It appears completely or not at all: the bytes go to a temporary file `.NAME.partial`
+// in the same folder, which is renamed when everything is on disk. The temporary file is locked meanwhile, so that no
+// other command writes to it. A killed process loses its lock, and the next command overwrites its temporary file.
 //
-// Anything that does not store bytes (a pipe, a terminal, /dev/null) is written to directly.
+// A pipe, a terminal or a device such as /dev/null is written to directly.
 #pragma once
 
 #include <sys/types.h>
@@ -26,7 +26,7 @@ class OutputFile {
 
   // Throws RunFailure if bytes cannot be written; commit() then throws as well.
   std::ostream& stream() { return stream_; }
-  // Puts the file on disk under its name. Throws RunFailure; the previous file of that name then still exists.
+  // Puts the file on disk under its name. If this fails, throws RunFailure, and an old file of this name still exists.
   void commit();
 
   const std::filesystem::path& path() const { return path_; }
@@ -49,8 +49,8 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   const std::filesystem::path path_;
-  std::filesystem::path target_;     // with links resolved
-  std::filesystem::path temporary_;  // empty: target is written to directly
+  std::filesystem::path target_;     // path_ with symbolic links resolved
+  std::filesystem::path temporary_;  // empty if path_ is written to directly
   pid_t process_;
   int descriptor_ = -1;
   int error_ = 0;
@@ -58,13 +58,14 @@ class OutputFile {
   std::ostream stream_{&buffer_};
 };
 
-// Writes a whole text in the same way. Throws RunFailure.
+// Writes a whole text as an OutputFile. Throws RunFailure if this fails.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// Throws RunFailure if an OutputFile of this name would. Called before long work whose result could not be stored.
+// Throws RunFailure if an OutputFile of this name cannot be written. Call it before long work, so that the result can
+// be stored afterwards.
 void check_can_write(const std::filesystem::path& path);
 
-// Removes the temporary files of this process before a signal ends it. Safe in a signal handler.
+// Removes the temporary files of this process before a signal ends it. It may be called in a signal handler.
 void remove_temporary_files();
 
 }  // namespace moire::process

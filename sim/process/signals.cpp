@@ -37,8 +37,8 @@ void handle_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     sigaction(signal, nullptr, &action);
-    // Signals that the parent ignores (nohup, background jobs of a shell) stay ignored, except SIGTERM, which ends
-    // children.
+    // Signals that the parent process ignores (nohup, background jobs of a shell) stay ignored. SIGTERM is an
+    // exception, because it ends worker processes.
     if (action.sa_handler == SIG_IGN && signal != SIGTERM) continue;
     action = {};
     action.sa_handler = on_signal;
@@ -55,9 +55,9 @@ int noted_signal() { return noted; }
 void end_with_parent(pid_t parent) {
   works_for_another = true;
   noting = 0;
-  if (noted != 0) _exit(1);  // the signal was meant for both processes, or came before the line above
+  if (noted != 0) _exit(1);  // a signal to parent and child came before the line above
 #ifdef __linux__
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // on other systems, a child of a killed parent runs to the end of its work
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // on other systems, a child of a killed parent continues to the end of its work
 #endif
   if (getppid() != parent) _exit(1);  // the parent ended before the line above
 }

@@ -1,4 +1,4 @@
-// Events that end a command from outside: ^C, kill, a closed terminal, the end of the parent process.
+// Handles the events that end a command from outside: ^C, kill, a closed terminal, the end of the parent process.
 #pragma once
 
 #include <sys/types.h>
@@ -26,13 +26,13 @@ class SignalsNoted {
 };
 int noted_signal();  // 0 if none
 
-// Work was not done because of a signal.
+// Thrown if work was not done because of a signal.
 struct Interrupted : std::runtime_error {
   explicit Interrupted(int by) : std::runtime_error("interrupted"), signal(by) {}
   int signal;
 };
 
-// For a forked worker process: it ends when its parent does, and signals end it at once.
+// For a forked worker process: from now on it ends when its parent ends, and signals end it at once.
 void end_with_parent(pid_t parent);
 
 }  // namespace moire::process

@@ -16,7 +16,7 @@ namespace {
 bool printed = false;
 
 [[noreturn]] void output_lost(int error) {
-  printed = false;  // reported once
+  printed = false;  // so that close_output() does not report the error again
   throw OutputLost(std::string("cannot write standard output: ") + std::strerror(error));
 }
 
@@ -25,7 +25,8 @@ bool printed = false;
 void reserve_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
-    // The lowest free number is this one. Opened for the opposite direction, so that using it is still an error.
+    // open() returns the lowest free number, which is the number of this stream. The descriptor is opened for the
+    // opposite direction, so that its use is still an error.
     const int flags = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (open("/dev/null", flags) < 0) open("/", O_RDONLY);
   }

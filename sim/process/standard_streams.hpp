@@ -1,4 +1,4 @@
-// The only access to standard output and standard error.
+// All output of Moire to standard output and standard error goes through these functions.
 #pragma once
 
 #include <fmt/core.h>
@@ -8,18 +8,19 @@
 
 namespace moire::process {
 
-// Must run before any file is opened: otherwise a file could get the number of a closed standard stream, and messages
-// would be written into it.
+// Gives every closed standard stream a descriptor. Call it before any file is opened: otherwise a file could get the
+// number of a closed standard stream, and messages would be written into this file.
 void reserve_standard_streams();
 
-// Standard output cannot be written, so the requested result is lost.
+// Thrown if standard output cannot be written, so that the requested result is lost.
 struct OutputLost : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Writes to standard output at once. Throws OutputLost.
+// Writes to standard output without buffering. Throws OutputLost if this fails.
 void print(std::string_view text);
-// Call at the end, because some systems report errors only on close. Throws OutputLost.
+// Closes standard output. Call it at the end, because some systems report errors only on close. Throws OutputLost if
+// this fails.
 void close_output();
 
 // Writes to standard error. Never throws, because a lost message must not prevent a result.

@@ -1,5 +1,5 @@
-// What a replay reports to observers (timeline, statistics). Observers never change timing; without one the cost is a
-// branch.
+// What a replay reports to its observers, such as the timeline. Observers never change simulated times. Without an
+// observer, a report costs one branch.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ struct WorkgroupSpan {
   std::int64_t workgroup;
   std::string_view phase;  // name of the shape, or "wait", "put", "delay"
   WaitReason reason;
-  FlagRef flag;  // the flag that it waits for, else no_flag; Program::name_of_flag names it
+  FlagRef flag;  // the flag that the workgroup waits for, else no_flag; Program::name_of_flag gives its name
   Time begin;
   Time end;
-  // Of a work phase, or of a delay that replays one:
+  // The next five fields are for a work phase, and for a delay that replays a work phase.
   bool work = false;
-  bool loads = false;        // loads or computes; otherwise it only stores
+  bool loads = false;        // true: the phase loads or computes; false: the phase only stores
   bool posted = false;       // runs concurrently with the workgroup's next phases
-  Rank peer = 0;             // destination of its stores
-  Bytes peer_bytes{};        // bytes stored to the peer, without those stored to its own memory
+  Rank peer = 0;             // destination of the phase's stores
+  Bytes peer_bytes{};        // bytes stored to the peer's memory
   std::uint32_t strand = 0;  // spans of one strand of a workgroup never overlap
 };
 
@@ -39,7 +39,7 @@ struct OperationSpan {
   Rank rank;
   std::uint32_t queue;
   std::string_view name;
-  WaitReason reason;  // flag for a Wait; cu_slot for a kernel until its first workgroup is placed; else none
+  WaitReason reason;  // `flag` for a Wait; `cu_slot` for a kernel until its first workgroup is placed; else `none`
   Time begin;
   Time end;
 };
@@ -50,7 +50,7 @@ struct CopySpan {
   Rank peer;
   Bytes bytes;
   std::string_view name;
-  Time begin;  // when the first byte moves; the command's own time comes before it
+  Time begin;  // when the first byte moves, after the engine has processed the command
   Time end;
 };
 
@@ -64,7 +64,7 @@ struct PutSpan {
   std::string_view path;  // "NIC 3", "scale-up" or "local"
   Time begin;
   Time end;
-  Rank relay = no_rank;  // GPU of the source's node that holds the data and whose NIC sends it
+  Rank relay = no_rank;  // GPU of the source's node whose memory has the data and whose NIC sends them
 };
 
 // Kinds of spans that occupy hardware.

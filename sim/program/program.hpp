@@ -1,7 +1,7 @@
 // The program that a replay runs: every rank has queues of operations, and an operation is a kernel of workgroups, a
 // copy, a wait, a signal or a delay.
 //
-// One description serves all ranks: bodies and callbacks answer for the rank that they are given. Nothing here knows an
+// One description serves all ranks: kernel bodies and callbacks get the rank as an argument. Nothing here knows an
 // operator or a piece of hardware. Generators (models/workload/kernel, models/workload/collective) and trace readers
 // make programs; models/hardware/replay runs them.
 #pragma once
@@ -27,7 +27,7 @@ inline constexpr Rank no_rank = UINT32_MAX;
 enum class Arithmetic : std::uint8_t { vector_fp32, matrix_16bit };
 
 // What a workgroup demands to advance by one unit of work. A phase that overlaps loads, stores and arithmetic (software
-// pipelining) has several demands and takes as long as the slowest one. Amounts are bytes or FLOP per unit of work.
+// pipelining) has several demands and takes as long as the slowest demand. Amounts are bytes or FLOP per unit of work.
 struct PhaseShape {
   std::string name;
   double read = 0;             // loaded from memory of the workgroup's own GPU
@@ -36,32 +36,34 @@ struct PhaseShape {
   double write = 0;            // stored to memory of the workgroup's own GPU
   double peer_write = 0;       // stored to the peer's memory over the scale-up link
   double write_miss = 1;       // share of the stored bytes that reaches memory before the kernel ends
-  double peer_write_cost = 1;  // link bytes per byte of peer_write, over those of lone contiguous stores
-  double issue_cost = 1;       // CU issue time of its loads and stores, relative to those of a plain loop
-  double peer_read = 0;        // loaded from the peer's memory over the scale-up link; read is 0 then
-  double l2_extra = 0;         // bandwidth of its own L2 that it takes besides these bytes: additions, popular lines
-  // The switch of the node copies and adds (multicast, in-network reduction): peer_write goes to every GPU of the node,
-  // including the sender, and peer_read is the sum of what all of them hold. The phase's peer is then the rank itself.
+  double peer_write_cost = 1;  // link time of a byte of peer_write, relative to contiguous stores of a single sender
+  double issue_cost = 1;       // CU issue time of the loads and stores, relative to those of a plain loop
+  double peer_read = 0;        // loaded from the peer's memory over the scale-up link; `read` is 0 then
+  double l2_extra = 0;         // further L2 traffic, in bytes: the cost of additions and popular lines in the L2
+  // The switch of the node copies and adds (multicast, in-network reduction): peer_write is stored to every GPU of the
+  // node, including the sender, and peer_read loads the sum of the data of all these GPUs. The phase's peer is then the
+  // rank itself.
   bool by_switch = false;
-  // All workgroups walk through memory together, so that memory sees long runs of reads and of writes.
+  // All workgroups advance through memory together, so that the memory gets long runs of reads and of writes.
   bool in_order = false;
-  // Share of stores in the memory traffic that this phase mixes with; negative: computed from this shape's own bytes.
+  // Share of stores in the memory traffic while this phase runs. Negative: computed from the bytes of this shape.
   double mixed_stores = -1;
   double flop = 0;
   // Power of the arithmetic relative to dense matrix arithmetic on random data (high power lowers the clock).
   double power = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
-  // false: the workgroup requests a batch, waits for all of it, then requests the next. true: loads overlap all the
-  // time.
+  // false: the workgroup requests a batch of loads, waits for all of them, then requests the next batch. true: loads
+  // overlap all the time.
   bool pipelined = true;
-  Time held{};  // pipelined only: how long loaded bytes keep their buffer before it is requested again
-  // Phase::panel: how long the caches keep a line, and the shape of work whose shared bytes they have lost, so that the
-  // workgroup loads them itself. A workgroup a time t behind another does t / residence of its work with that shape.
+  Time held{};  // pipelined only: how long loaded bytes keep their buffer before the next load can use it
+  // Only for phases with a panel (Phase::panel). The caches keep a line for `residence`. If a workgroup is a time t
+  // behind the previous workgroup of its panel, the share t / residence of the panel's bytes is evicted. The workgroup
+  // does this share of its work with shape `out_of_step`, in which it loads these bytes itself.
   Time residence{};
   std::uint16_t out_of_step = 0;
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
-  // Not pipelined only, per unit of work: loads that must return, one after the other, before the rows can be requested
-  // (such as row numbers), and time in which nothing is requested (barriers, instruction fetch).
+  // Not pipelined only, per unit of work. dependent_loads: loads (such as row numbers) that must return one after the
+  // other before the rows can be requested. pause: time in which nothing is requested (barriers, instruction fetch).
   double dependent_loads = 0;
   Time pause{};
   std::int64_t threads = 256;       // of the workgroup
@@ -74,41 +76,41 @@ struct PhaseShape {
 inline constexpr std::uint32_t no_panel = UINT32_MAX;
 struct Phase {
   enum class Kind : std::uint8_t {
-    nothing,  // no operation: continue with the next step at once
-    work,     // `amount` units of kernel.shapes[shape]; stores go to `peer`
+    nothing,  // no operation: the workgroup continues with the next step at once
+    work,     // does `amount` units of kernel.shapes[shape]; stores go to `peer`
     delay,    // lasts `duration`; reported as phase `shape` if `stands_for_work`
-    fence,    // until all posted work of the workgroup is done, then `duration` more
-    wait,     // until `flag` has reached `target`
-    signal,   // raise `flag` at `peer` after the preceding stores and `duration`; the workgroup does not wait for it
-    put,      // non-blocking message of `bytes` to `peer` through the NIC; raises `flag` there when it is complete
-    take,     // work through items of the kernel's queue until it is empty, then continue with the next step
+    fence,    // waits until all posted work of the workgroup is done, then `duration` more
+    wait,     // waits until `flag` has reached `target`
+    signal,   // raises `flag` at `peer` after the preceding stores and `duration`; the workgroup goes on meanwhile
+    put,      // non-blocking message of `bytes` to `peer` through the NIC; raises `flag` at `peer` when complete
+    take,     // does items of the kernel's queue until the queue is empty, then continues with the next step
   };
   Kind kind = Kind::nothing;
   bool posted = false;  // work: runs concurrently with the workgroup's next steps, like stores that nobody waits for
   bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
-  bool proxied = false;  // put: posted by a host thread; to a peer that stores reach, a DMA copy after `duration`
-  // put: the switches between nodes add up what this GPU of every node puts next on this queue pair, and send the sum
-  // to all of them. `peer` is then the rank itself, whose flag rises when the sum is there.
+  bool proxied = false;  // put: a host thread posts it; if stores reach the peer, as a DMA copy after `duration`
+  // put: the switches between nodes add up the messages that the GPUs with this number in all nodes put on this queue
+  // pair, and send the sum to all these GPUs. `peer` is then the rank itself, whose flag rises when the sum arrives.
   bool summed = false;
   std::uint16_t shape = 0;  // work: index in kernel.shapes
-  // work: workgroups of the same panel load the same bytes one behind the other, and the cache holds them for a while
-  // (PhaseShape::residence).
+  // work: workgroups of the same panel load the same bytes one after the other, and the caches keep these bytes for a
+  // while (PhaseShape::residence).
   std::uint32_t panel = no_panel;
   Rank peer = 0;
   double amount = 0;
   Bytes bytes;
-  // put: a GPU whose NIC is used instead of the sender's or the receiver's. On the sender's node, the data lies in this
-  // GPU's memory; else it is on the receiver's node.
+  // put: a GPU whose NIC is used in place of another NIC. A relay on the sender's node replaces the sender's NIC, and
+  // the data must lie in the relay's memory. A relay on the receiver's node replaces the receiver's NIC.
   Rank relay = no_rank;
   Time duration;
   FlagRef flag = no_flag;
   std::int64_t target = 0;
   std::uint32_t queue_pair = 0;
-  // signal, put: the workgroup first raises this counter of its own rank; only the workgroup that raises it to
-  // `gate_target` sends (the slice bitmask of the fused kernels).
+  // signal, put: the workgroup first raises this counter of its own rank. Only the workgroup that raises it to
+  // `gate_target` sends. Fused kernels use such a counter for each slice of results.
   FlagRef gate = no_flag;
   std::int64_t gate_target = 0;
-  // Number of steps, from the requested one on, that are `nothing` and were passed over to reach the returned step.
+  // Number of `nothing` steps that were skipped between the requested step and the returned step.
   std::uint32_t skipped = 0;
 };
 
@@ -119,37 +121,37 @@ struct WorkgroupResources {
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
   Bytes lds;
-  std::int64_t cluster = 1;  // workgroups of a cluster, which are placed together in one group of CUs
+  std::int64_t cluster = 1;  // number of workgroups in a cluster, which is placed as a whole in one group of CUs
 };
 
-// Answers what each workgroup does. Stateless: the same question always has the same answer.
+// Describes what each workgroup of a kernel does. A body has no state: the same call always gives the same result.
 class KernelBody {
  public:
   virtual ~KernelBody() = default;
   virtual std::int64_t workgroups(Rank rank) const = 0;
-  // Fills `phase` (which is reset to its default) with step `step` of a workgroup, or with the next step that is not
-  // `nothing`; returns false when the workgroup has ended.
+  // Fills `phase`, which the caller has reset, with step `step` of a workgroup, or with the next step that is not
+  // `nothing`. Returns false when the workgroup has ended.
   virtual bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const = 0;
-  // Groups of wavefronts that execute their own steps concurrently on the workgroup's CU. The workgroup ends when all
-  // strands have ended. Each strand keeps the bytes in flight of its shapes.
+  // Number of strands: groups of wavefronts that execute their own steps concurrently on the workgroup's CU. The
+  // workgroup ends when all strands have ended. Each strand keeps the bytes in flight of its shapes.
   virtual std::uint32_t strands(Rank /*rank*/) const { return 1; }
   // Called instead of `phase` if there is more than one strand.
   virtual bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t /*strand*/, std::uint32_t step,
                             Phase& phase) const {
     return this->phase(rank, workgroup, step, phase);
   }
-  // Items of the kernel's shared work queue: a workgroup at a `take` step does the next item (persistent kernels with a
-  // tile counter).
+  // Number of items in the kernel's shared work queue. A workgroup at a `take` step does the next item, as in
+  // persistent kernels with a tile counter.
   virtual std::int64_t items(Rank /*rank*/) const { return 0; }
   virtual bool item_phase(Rank /*rank*/, std::int64_t /*item*/, std::uint32_t /*step*/, Phase& /*phase*/) const {
     return false;
   }
-  // True if the kernel is unchanged when every rank takes the place of the rank `by` further on (modulo the number of
-  // ranks) and every rank it names moves with it. false: not known; turn.hpp then compares the steps of short kernels
-  // one by one. Flag indices within a rank may differ.
+  // True if the kernel stays the same when every rank r, as executor and as peer, is replaced by rank r + by (modulo
+  // the number of ranks). Flag indices within a rank may differ. False if this is not known; turn.hpp then compares the
+  // steps of short kernels one by one.
   virtual bool turns(Rank /*by*/) const { return false; }
-  // True if every rank does the same and uses only its own GPU: no flags, no puts, no memory of other ranks. false: not
-  // known.
+  // True if every rank does the same and uses only its own GPU: no flags, no puts, no memory of other ranks. False if
+  // this is not known.
   virtual bool by_itself() const { return false; }
 };
 
@@ -163,8 +165,8 @@ struct Kernel {
   bool together = false;
 };
 
-// One copy: by a DMA engine, to a peer that stores reach or within the rank; else by the NICs at the request of a host
-// thread. Or a decompression within the rank by its decompression engine.
+// One copy, or one decompression. A DMA engine copies within the rank or to a peer that stores reach. The NICs copy to
+// any other peer, at the request of a host thread. The rank's decompression engine decompresses within the rank.
 struct Transfer {
   Rank peer = 0;
   Bytes bytes;
@@ -174,9 +176,9 @@ struct Transfer {
 struct Copy {
   std::string name;
   std::function<Transfer(Rank)> transfer;
-  // Copies that begin together with `transfer`, as on queues that fork from this one and join it again: each free
-  // engine takes one, and a busy engine continues from one to the next as within a queue. Copies of zero bytes are
-  // skipped.
+  // Copies that begin together with `transfer`, as if each had a queue of its own that forks from this queue and joins
+  // it again. Each free engine takes one copy. An engine continues from one copy to the next as within a queue. Copies
+  // of zero bytes are skipped.
   std::vector<std::function<Transfer(Rank)>> beside{};
   RankSet ranks{};
 };
@@ -189,7 +191,8 @@ struct Wait {
   RankSet ranks{};
 };
 
-// Raises a flag of its own rank when the queue reaches it: an event that other queues of the rank can wait for.
+// Raises a flag of its own rank when the queue reaches this operation. Other queues of the rank can wait for the flag,
+// as for an event.
 struct Signal {
   std::string name;
   std::function<FlagRef(Rank)> flag;
@@ -211,16 +214,17 @@ struct Queue {
   std::string name;
   int priority = 0;  // workgroups of queues with a higher priority are placed first
   std::vector<Operation> operations;
-  std::vector<std::uint32_t> cus{};  // CUs that its kernels may be placed on; empty: all
-  // The queue that this one is a stream of: an operator of that queue added the stream for work that runs beside the
-  // queue's own operations. Streams come after all queues in `queues` and count as part of their queue.
+  std::vector<std::uint32_t> cus{};  // CUs on which the queue's kernels may be placed; empty: all
+  // The queue that this queue is a stream of, or no_queue. An operator adds a stream to its queue for work that runs
+  // concurrently with the queue's own operations. In Program::queues, streams come after all other queues. A stream
+  // counts as part of its queue.
   std::uint32_t stream_of = no_queue;
   // Only for a stream: a host thread enqueues each operation when the preceding one has ended, not ahead of time.
   bool by_host = false;
 };
 
-// concurrent: queues only wait for flags. serial: a queue also waits for the end of the queue launched before it, as if
-// all operations were in one queue.
+// concurrent: a queue waits only for flags. serial: a queue also waits for the end of the queue that was launched
+// before it, as if all operations were in one queue.
 enum class Order : std::uint8_t { concurrent, serial };
 
 // An array of `per_rank` flags in the memory of every rank.
@@ -233,7 +237,7 @@ struct FlagArray {
   bool in_order = false;
 };
 
-// Flag numbers of one array, kept by kernel bodies.
+// The flag numbers of one FlagArray, in the form in which kernel bodies keep them.
 struct FlagBlock {
   FlagRef first = no_flag;
   std::uint32_t per_rank = 0;
@@ -252,8 +256,8 @@ class Program {
   Rank ranks() const { return ranks_; }
 
   std::deque<Queue> queues;  // a deque, so that references stay valid when a queue is added
-  // family(): the queue itself, or the queue that it is a stream of. families(): the number of queues that are not
-  // streams.
+  // family() returns the queue itself or, for a stream, the queue that it is a stream of. families() returns the number
+  // of queues that are not streams.
   std::uint32_t family(std::uint32_t queue) const {
     return queues[queue].stream_of == no_queue ? queue : queues[queue].stream_of;
   }
@@ -262,7 +266,7 @@ class Program {
   Order order = Order::concurrent;
   std::vector<std::uint32_t> launch;  // queues in the order of the host's launches; empty: as in `queues`
 
-  // A program of one queue and its streams only.
+  // Returns the program that has only this queue and its streams.
   Program only(std::uint32_t queue) const;
   // True if two or more queues have an operation that satisfies `kind`.
   bool several_queues_have(const std::function<bool(const Operation&)>& kind) const;

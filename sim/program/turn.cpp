@@ -9,7 +9,8 @@ namespace moire::program {
 
 namespace {
 
-// Most steps that are compared one by one if a kernel's body does not know the answer; takes milliseconds.
+// The most steps of a kernel that are compared one by one, which takes milliseconds. They are compared if
+// KernelBody::turns() returns false, which means "not known".
 constexpr std::uint32_t most_looked_at = 200'000;
 
 class Turned {
@@ -46,7 +47,7 @@ class Turned {
   Rank by_;
 };
 
-// Requires a one-to-one mapping between flags of one rank and flags of the other.
+// A mapping between the flags of two ranks. together() returns false if the mapping would not be one-to-one.
 class Pairs {
  public:
   bool together(FlagRef a, FlagRef b) {
@@ -57,7 +58,7 @@ class Pairs {
   std::map<FlagRef, FlagRef> there_, here_;
 };
 
-// Compares every step of every workgroup of rank `from` with rank `to`, whose place it takes.
+// Compares every step of every workgroup of rank `from` with the same step of rank `to`.
 class Steps {
  public:
   Steps(const Program& program, const Kernel& kernel, Rank from, Rank to, Pairs& flags, std::uint32_t& left)

@@ -1,6 +1,6 @@
-// Checks whether a program is unchanged when every rank takes the place of the rank `by` further on (modulo the number
-// of ranks). If it is, and the machine is symmetric too, every block of `by` ranks does the same at the same time, and
-// one block can be simulated for all (docs/explanation/folding.md).
+// Checks whether a program stays the same when every rank r is replaced by rank r + by (modulo the number of ranks). If
+// the program does, and the machine is symmetric too, every block of `by` ranks does the same at the same time. Then
+// one block can be simulated on behalf of all (docs/explanation/folding.md).
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace moire::program {
 
-// Empty if the program is unchanged; else the operation that prevents it, and why.
+// Returns an empty text if the program stays the same; else the operation that changes, and the reason.
 std::string keeps_from_turning(const Program& program, Rank by);
 
-// True if phase `moved` of rank `to` is phase `phase` of rank `from` with every named rank moved by to - from. Flags
-// correspond if they belong to the same array at the moved rank; their indices may differ.
+// True if phase `moved` of rank `to` is the same as phase `phase` of rank `from`, with every peer and relay r replaced
+// by rank r + (to - from). Flags count as the same if they belong to the same array at the replaced rank; their indices
+// may differ.
 bool is_turned(const Program& program, const Kernel& kernel, const Phase& phase, Rank from, const Phase& moved,
                Rank to);
 

@@ -8,8 +8,8 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Every rank puts `bytes(rank)` to the rank `away` further on and raises flag `index(sender)` there, then waits for its
-// own.
+// Every rank puts `bytes(rank)` to rank + away, raises flag `index(rank)` there, then waits for its own flag
+// `waits_for(rank)`.
 class Neighbours final : public KernelBody {
  public:
   FlagBlock flags;
@@ -65,7 +65,7 @@ TEST(Turn, FlagsMayHaveAnyNumberThatGoesWithTheRank) {
 }
 
 TEST(Turn, OneFlagHereIsOneFlagThere) {
-  // Rank 3's flag 1 is raised, but it waits for flag 0, which nobody raises.
+  // Flag 1 of rank 3 is raised, but rank 3 waits for flag 0, which nobody raises.
   Example ring(6);
   ring.body->index = [](Rank sender) { return sender == 2 ? 1U : 0U; };
   EXPECT_THAT(ring.why(2), HasSubstr("'neighbours': rank"));

@@ -1,8 +1,8 @@
-// WG trace: when each workgroup of a kernel started, computed and ended on each rank, as recorded on hardware or
-// exported from a simulation. Version 1 has a row per task, version 2 a row per step of a workgroup.
-// docs/reference/wg-trace.md describes the file format.
+// A WG trace states when each workgroup of a kernel started, computed and ended on each rank. It is recorded on
+// hardware or exported from a simulation. Version 1 has one row per task, version 2 has one row per step of a
+// workgroup. docs/reference/wg-trace.md describes the file format.
 //
-// Rows hold the file's integers in the units of their columns, so that reading and writing lose nothing.
+// WgTraceRow contains the integers of the file in the units of their columns, so that reading and writing lose nothing.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ struct WgTraceHeader {
 struct WgTraceRow {
   enum class Kind : std::uint8_t {
     // Version 1
-    task,  // one logical workgroup, executed by physical workgroup `wg`; its stores go to `peer` (own rank if local)
-    wait,  // version 1: last polling of `wg` for flags of `peer`; version 2: until `flag` was raised `count` times
+    task,  // one logical workgroup, executed by physical workgroup `wg`; stores to `peer` (the own rank if local)
+    wait,  // version 1: `wg` polls flags of `peer` at its end; version 2: waits until `flag` was raised `count` times
     // Version 2
     work,    // loads from the memory of `peer`, overlapped with arithmetic
     store,   // stores to the memory of `peer`; ends when they are issued
-    fence,   // until the workgroup's stores have arrived
+    fence,   // waits until the workgroup's stores have arrived
     signal,  // raises `flag` of `peer`
     put,     // a message to `peer` that raises `flag` there
   };
@@ -56,7 +56,7 @@ struct WgTraceRow {
   std::uint32_t cu = 0;
   Rank peer = 0;
   std::int64_t start_ns = 0;
-  std::int64_t compute_end_ns = 0;  // version 1: end of arithmetic; stores and signals take the time until end_ns
+  std::int64_t compute_end_ns = 0;  // version 1: end of arithmetic; stores and signals follow until end_ns
   std::int64_t end_ns = 0;
   std::int64_t read_bytes = 0;  // version 1
   std::int64_t flop = 0;
@@ -70,8 +70,8 @@ struct WgTraceRow {
   bool operator==(const WgTraceRow&) const = default;
 };
 
-// Whether two rows are in file order. Version 1: by rank, start, workgroup and task. Version 2: by rank and workgroup,
-// then by start.
+// True if two rows are in file order. Version 1 is sorted by rank, start, workgroup and task, version 2 by rank,
+// workgroup and start.
 bool in_order(const WgTraceRow& first, const WgTraceRow& second, int version);
 
 constexpr Time whole_ns(std::int64_t ns) { return Time{ns * 1000}; }
@@ -99,7 +99,7 @@ std::string_view name_of(WgTraceColumn column);
 std::span<const WgTraceColumn> wg_trace_columns_of(int version);  // in file order
 std::string wg_trace_header_row(int version);
 
-// Names as they are written in rows.
+// The names of kinds and units in the rows of a file.
 std::string_view name_of(WgTraceRow::Kind kind);
 std::string_view name_of(WgTraceRow::Unit unit);
 std::span<const WgTraceRow::Kind> wg_trace_kinds_of(int version);
@@ -108,7 +108,7 @@ inline constexpr std::size_t wg_trace_units = 4;
 inline constexpr std::string_view wg_trace_magic = "# moire-wgtrace";
 inline constexpr int wg_trace_version = 2;  // the latest version
 
-// Limits of the format, so that a malformed file cannot request more memory than any valid one needs.
+// Limits of the format, so that a malformed file cannot make the reader use more memory than a valid file needs.
 inline constexpr std::int64_t wg_trace_most_ranks = 1 << 20;
 inline constexpr std::int64_t wg_trace_most_wgs = 1 << 20;  // resident workgroups per GPU; hardware has thousands
 inline constexpr std::int64_t wg_trace_most_cus = 1 << 20;

@@ -45,7 +45,7 @@ constexpr const char* every_rank = "every rank from 0 to 'ranks' - 1 needs rows"
 bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceFieldColumns& columns,
                         Complaints& report) {
   const std::optional<WgTraceRow> last = last_;
-  last_ = row;  // also if it is out of order, so that one wrong time is one error and not one per following row
+  last_ = row;  // also if the row is out of order, so that one wrong time does not give an error for each later row
   latest_end_ns_ = std::max(latest_end_ns_, row.end_ns);
   if (last && last->rank != row.rank) {
     tasks_.clear();
@@ -97,7 +97,7 @@ void WgTraceChecks::finish(const WgTraceHeader& header, const WgTracePlaces& pla
                            Complaints& report) const {
   if (!report.ok()) return;  // some rows were not counted
   if (!last_) {
-    report.error(line, 1, "no rows", "a WG trace has at least one row for each rank");
+    report.error(line, 1, "the trace has no rows", "a WG trace has at least one row for each rank");
     return;
   }
   if (last_->rank + 1 < header.ranks) {

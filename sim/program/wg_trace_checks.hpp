@@ -1,5 +1,5 @@
-// Checks of the rows of a WG trace against each other. Reader and writer share them, so that the writer never writes a
-// file that the reader would refuse.
+// Checks the rows of a WG trace against each other. Reader and writer share these checks, so that the writer never
+// writes a file that the reader would refuse.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@
 
 namespace moire::program {
 
-// Memory: about one bit per task of a rank if tasks are numbered densely, and 16 bytes per workgroup of the rank.
+// The checks need about one bit of memory per task of a rank if tasks are numbered densely, and 16 bytes per workgroup
+// of the rank.
 class WgTraceChecks {
  public:
   explicit WgTraceChecks(int version = 1) : version_(version) {}
@@ -34,7 +35,7 @@ class WgTraceChecks {
    private:
     using Page = std::array<std::uint64_t, 8>;
     std::unordered_map<std::int64_t, Page> pages_;
-    std::int64_t number_ = -1;  // the page used last: tasks close in time mostly have close numbers
+    std::int64_t number_ = -1;  // the page that was used last, because successive tasks mostly have close numbers
     Page* page_ = nullptr;
   };
   struct Latest {
@@ -46,7 +47,7 @@ class WgTraceChecks {
   std::optional<WgTraceRow> last_;
   std::int64_t latest_end_ns_ = 0;
   Tasks tasks_;
-  std::vector<Latest> task_of_wg_;  // by workgroup of the current rank: its task with the latest end
+  std::vector<Latest> task_of_wg_;  // for each workgroup of the current rank, its task with the latest end
 };
 
 }  // namespace moire::program

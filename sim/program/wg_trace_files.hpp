@@ -1,4 +1,4 @@
-// Cache of WG traces in memory: each file is parsed once, however many programs replay it.
+// A cache of WG traces in memory. Each file is parsed once, however many programs replay it.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ struct WgTrace {
 
 class WgTraceFiles {
  public:
-  // Null if the file is not a valid trace; every call then adds its errors to `diagnostics`.
+  // Returns null if the file is not a valid trace; every call then adds the file's errors to `diagnostics`.
   std::shared_ptr<const WgTrace> read(const std::filesystem::path& file, config::Diagnostics& diagnostics);
   std::size_t parsed() const { return known_.size(); }  // number of files parsed
 

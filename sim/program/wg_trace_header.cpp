@@ -57,7 +57,7 @@ bool read_magic(std::string_view line, Complaints& report, int& version_read) {
     return false;
   }
   if (!line.starts_with(wg_trace_magic)) {
-    report.fatal(1, 1, fmt::format("not a WG trace: found {}", in_quotes(line)), right);
+    report.fatal(1, 1, fmt::format("the file is not a WG trace: it begins with {}", in_quotes(line)), right);
     return false;
   }
   const std::string_view text = trimmed(line.substr(wg_trace_magic.size()));
@@ -68,9 +68,10 @@ bool read_magic(std::string_view line, Complaints& report, int& version_read) {
     return false;
   }
   if (version > wg_trace_version) {
-    report.fatal(1, col,
-                 fmt::format("version {} is newer than version {}, which is read here", version, wg_trace_version),
-                 fmt::format("update Moire, or write the trace as version {}", wg_trace_version));
+    report.fatal(
+        1, col,
+        fmt::format("version {} is newer than version {}, the newest that this Moire reads", version, wg_trace_version),
+        fmt::format("update Moire, or write the trace as version {}", wg_trace_version));
     return false;
   }
   version_read = version;
@@ -212,7 +213,7 @@ bool next_line(formats::Lines& lines, Complaints& report, std::string_view& line
   const std::int64_t at = lines.number();
   switch (lines.problem()) {
     case Problem::not_zstd:
-      report.fatal(at, 1, "not zstd data", "compress the file, or let the name of a plain one end in .csv");
+      report.fatal(at, 1, "the file has no zstd data", "compress the file, or let its name end in .csv");
       break;
     case Problem::truncated:
       report.fatal(at, 1, "the compressed data end in the middle of a frame",
@@ -252,7 +253,7 @@ bool read_header(formats::Lines& lines, Complaints& report, WgTraceHeader& heade
     } else if (metadata.size() < wg_trace_most_metadata) {
       metadata.read(line, lines.number());
     } else {
-      report.fatal(lines.number(), 1, fmt::format("more than {} metadata lines", wg_trace_most_metadata),
+      report.fatal(lines.number(), 1, fmt::format("the trace has more than {} metadata lines", wg_trace_most_metadata),
                    "keep long provenance in a file of its own");
     }
     if (report.stopped()) return false;

@@ -21,7 +21,7 @@ class WgTraceReader {
   // Reads the metadata. A file name that ends in .zst is decompressed. If the metadata are wrong, returns nothing and
   // adds the errors to `diagnostics`, which must outlive the reader.
   static std::optional<WgTraceReader> open(const std::filesystem::path& path, config::Diagnostics& diagnostics);
-  // The same from a stream; errors refer to it as `name`.
+  // The same as open(), but from a stream. Errors call the stream `name`.
   static std::optional<WgTraceReader> from(std::unique_ptr<std::istream> in, bool compressed, std::string name,
                                            config::Diagnostics& diagnostics);
   WgTraceReader(WgTraceReader&&) noexcept;
@@ -30,11 +30,11 @@ class WgTraceReader {
 
   const WgTraceHeader& header() const;
 
-  // Reads the next row; returns false at the end. Invalid rows are reported and skipped, up to a limit, so that one
-  // pass finds all errors.
+  // Reads the next row; returns false at the end. Invalid rows are reported and skipped until the limit of errors is
+  // reached (Complaints::told), so that one pass finds all errors.
   bool next(WgTraceRow& row);
 
-  bool ok() const;            // no error so far
+  bool ok() const;            // true if there was no error so far
   std::int64_t line() const;  // line of the row that next() returned last
 
  private:

@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 
 const std::string columns = "kind,rank,wg,task,cu,peer,start_ns,compute_end_ns,end_ns,read_bytes,flop,store_bytes\n";
 
-// Two ranks; the rows start at line 12.
+// The metadata of a trace with two ranks. Its rows start at line 12.
 const std::string metadata =
     "# moire-wgtrace 1\n"
     "# ranks: 2\n"
@@ -97,7 +97,7 @@ TEST(WgTraceReader, ReadsMetadataAndRows) {
 TEST(WgTraceReader, ReadsCompressedTextAlike) {
   const Result plain = read(header + rows);
   EXPECT_EQ(read(compressed(header + rows), true).rows, plain.rows);
-  // Two frames, as parallel compressors write them.
+  // The file consists of two zstd frames, as parallel compressors write them.
   const Result two = read(compressed(header) + compressed(rows), true);
   EXPECT_THAT(two.errors, IsEmpty());
   EXPECT_EQ(two.rows, plain.rows);
@@ -128,8 +128,9 @@ TEST_P(WgTraceReaderErrors, NameLineColumnAndRemedy) {
 
 const std::vector<Case> metadata_cases = {
     {"magic", "# moire-wgtrace 1", "kind,rank",
-     "1:1: not a WG trace: found 'kind,rank'; line 1 must be '# moire-wgtrace 2'"},
-    {"version", "wgtrace 1", "wgtrace 3", "1:17: version 3 is newer than version 2, which is read here; update Moire"},
+     "1:1: the file is not a WG trace: it begins with 'kind,rank'; line 1 must be '# moire-wgtrace 2'"},
+    {"version", "wgtrace 1", "wgtrace 3",
+     "1:17: version 3 is newer than version 2, the newest that this Moire reads; update Moire"},
     {"no_version", "wgtrace 1", "wgtrace one", "1:17: 'one' is not a version of the format"},
     {"empty_version", "wgtrace 1", "wgtrace", "1:16: '' is not a version of the format"},
     {"windows", "wgtrace 1\n", "wgtrace 1\r\n", "1:18: the line ends in a carriage return; save the file with Unix"},
@@ -157,10 +158,10 @@ INSTANTIATE_TEST_SUITE_P(Metadata, WgTraceReaderErrors, ::testing::ValuesIn(meta
 const std::string one = "task,0,0,0,5,1,100,150,160,4096,1024,512\n";
 const std::string polling = "wait,0,0,-1,5,1,160,230,230,0,0,0\n";
 const std::vector<Case> row_cases = {
-    {"few", ",512\n", "\n", "12:37: 11 fields; a row has 12: kind,rank"},
-    {"many", ",512\n", ",512,7\n", "12:43: 13 fields; a row has 12: kind,rank"},
+    {"few", ",512\n", "\n", "12:37: the row has 11 fields; it needs 12: kind,rank"},
+    {"many", ",512\n", ",512,7\n", "12:43: the row has 13 fields; it needs 12: kind,rank"},
     {"empty_line", one, one + "\n", "13:1: the line is empty; remove it"},
-    {"late_metadata", one, one + "# a: b\n", "13:1: metadata between the rows; move it above"},
+    {"late_metadata", one, one + "# a: b\n", "13:1: a metadata line is between the rows; move it above"},
     {"kind", "task,0,0", "tsk,0,0", "12:1: unknown kind 'tsk'; did you mean 'task'?"},
     {"float", "100,150", "100.0,150",
      "12:16: start_ns is '100.0', not an integer; write an integer number of nanoseconds"},
@@ -176,15 +177,15 @@ const std::vector<Case> row_cases = {
     {"end", "100,150,160", "100,150,99", "12:24: end_ns is 99, before start_ns 100; a row ends"},
     {"compute_early", "100,150,160", "100,99,160", "12:20: compute_end_ns is 99, outside 100 to 160; it lies"},
     {"compute_late", "100,150,160", "100,161,160", "12:20: compute_end_ns is 161, outside 100 to 160; it lies"},
-    {"rank", "task,0,0,0", "task,2,0,0", "12:6: rank is 2, but 'ranks' is 2; number from 0"},
-    {"peer", "5,1,100", "5,2,100", "12:14: peer is 2, but 'ranks' is 2; number from 0"},
-    {"wg", "task,0,0,0", "task,0,4,0", "12:8: wg is 4, but 'wgs_per_rank' is 4; number from 0"},
+    {"rank", "task,0,0,0", "task,2,0,0", "12:6: rank is 2, but 'ranks' is 2; numbers begin at 0"},
+    {"peer", "5,1,100", "5,2,100", "12:14: peer is 2, but 'ranks' is 2; numbers begin at 0"},
+    {"wg", "task,0,0,0", "task,0,4,0", "12:8: wg is 4, but 'wgs_per_rank' is 4; numbers begin at 0"},
     {"unnumbered", "task,0,0,0", "task,0,0,-1", "12:10: the task has no number; tasks of a rank are"},
     {"wait_task", "wait,0,0,-1", "wait,0,0,3", "14:10: a wait has the task 3; a wait belongs to no task; write -1"},
     {"wait_compute", "160,230,230", "160,220,230",
-     "14:21: a wait with compute_end_ns 220 and end_ns 230; a wait computes and stores nothing"},
+     "14:21: a wait has compute_end_ns 220 and end_ns 230; a wait computes and stores nothing"},
     {"wait_bytes", "230,0,0,0", "230,7,0,0",
-     "14:29: a wait with read_bytes 7; a wait moves and computes nothing; write 0"},
+     "14:29: a wait has read_bytes 7; a wait moves and computes nothing; write 0"},
     {"unsorted", "0,100,150,160", "0,99,150,160",
      "13:16: rows are not sorted: (rank, start_ns, wg, task) = (0, 99, 1, 1) after (0, 100, 0, 0); sort"},
     {"rank_back", "task,1,0,0,5,0,90,140,160,4096,1024,512\n",
@@ -194,7 +195,7 @@ const std::vector<Case> row_cases = {
      "13:10: task 0 appears twice on rank 0; write one row per task of a rank"},
     {"overlap", "task,0,1,1,6,0,100", "task,0,0,1,6,0,140",
      "13:16: workgroup 0 starts task 1 at 140 ns, before its task on line 12 ends at 160 ns; a workgroup does one"},
-    {"no_rows", rows, "", "12:1: no rows; a WG trace has at least one row for each rank"},
+    {"no_rows", rows, "", "12:1: the trace has no rows; a WG trace has at least one row for each rank"},
     {"last_rank", "task,1,0,0,5,0,90,140,160,4096,1024,512\n", "", "2:10: rank 1 has no rows; every rank from 0"},
     {"first_rank", one + "task,0,1,1,6,0,100,150,160,4096,1024,512\n" + polling, "",
      "12:6: rank 0 has no rows; every rank"},
@@ -256,7 +257,8 @@ TEST(WgTraceReader, AnOverlongLineEndsTheReading) {
 TEST(WgTraceReader, MetadataAreLimited) {
   std::string text = metadata;
   for (int i = 0; i < 1000; ++i) text += fmt::format("# key{}: x\n", i);
-  EXPECT_THAT(read(text + columns + rows).errors, StartsWith("t.csv:1002:1: more than 1000 metadata lines; "));
+  EXPECT_THAT(read(text + columns + rows).errors,
+              StartsWith("t.csv:1002:1: the trace has more than 1000 metadata lines; "));
 }
 
 TEST(WgTraceReader, DamagedCompressionIsNamed) {
@@ -269,8 +271,9 @@ TEST(WgTraceReader, DamagedCompressionIsNamed) {
               HasSubstr("the compressed data end in the middle of a frame; "));
   EXPECT_THAT(read(tiny.substr(0, tiny.size() - 1), true).errors,
               HasSubstr("the compressed data end in the middle of a frame; "));
-  EXPECT_THAT(read(header + rows, true).errors, StartsWith("t.csv:1:1: not zstd data; compress the file, or"));
-  EXPECT_THAT(read("x", true).errors, StartsWith("t.csv:1:1: not zstd data; "));
+  EXPECT_THAT(read(header + rows, true).errors,
+              StartsWith("t.csv:1:1: the file has no zstd data; compress the file, or"));
+  EXPECT_THAT(read("x", true).errors, StartsWith("t.csv:1:1: the file has no zstd data; "));
   EXPECT_THAT(read(tiny + "trailing", true).errors, HasSubstr("t.csv:16:1: other data follow the compressed data; "));
   std::string flipped = whole;
   flipped[flipped.size() / 2] = static_cast<char>(~flipped[flipped.size() / 2]);

@@ -21,7 +21,7 @@ struct Range {
 
 constexpr Range ns{0, wg_trace_latest_ns, "an integer number of nanoseconds since the recording began"};
 constexpr Range amount{0, wg_trace_most_bytes, "a whole amount"};
-// Range of each column; check_row() compares with the metadata as well. Kind and unit are not numbers.
+// The range of each column. check_row() also compares values with the metadata. Kind and unit are not numbers.
 constexpr std::array<Range, wg_trace_columns> ranges = {{
     {0, 0, {}},
     {0, wg_trace_most_ranks - 1, "a rank number"},
@@ -41,7 +41,7 @@ constexpr std::array<Range, wg_trace_columns> ranges = {{
     amount,
 }};
 
-// Cold path, kept out of line so that it does not slow down parsing.
+// This function runs only for errors. It is not inlined, so that it does not slow down parsing.
 [[gnu::noinline]] void number_error(std::string_view field, std::size_t column, bool integer, std::int64_t line,
                                     std::size_t col, Complaints& report) {
   const Range& range = ranges[column];
@@ -88,10 +88,10 @@ bool parse_unit(std::string_view field, std::int64_t line, std::size_t col, WgTr
   if (text.empty()) {
     report.error(line, 1, "the line is empty", "remove it");
   } else if (text.starts_with('#')) {
-    report.error(line, 1, "metadata between the rows", "move it above the row that names the columns");
+    report.error(line, 1, "a metadata line is between the rows", "move it above the row that names the columns");
   } else {
-    report.error(line, text.size() + 1, fmt::format("{} fields", fields),
-                 fmt::format("a row has {}: {}", wg_trace_columns_of(version).size(), wg_trace_header_row(version)));
+    report.error(line, text.size() + 1, fmt::format("the row has {} fields", fields),
+                 fmt::format("it needs {}: {}", wg_trace_columns_of(version).size(), wg_trace_header_row(version)));
   }
 }
 
@@ -153,7 +153,8 @@ bool parse_row(std::string_view text, int version, std::int64_t line, WgTraceRow
 
 namespace {
 
-// Messages are formatted only for errors, because this runs for every row.
+// Reports `what()` unless a row is as expected. The message is a function, so that it is formatted only for errors,
+// because the checks run for every row.
 struct Expect {
   std::int64_t line;
   const WgTraceFieldColumns& columns;
@@ -189,11 +190,11 @@ void check_first_version(const WgTraceRow& row, Expect& expect) {
       "a wait belongs to no task; write -1");
   expect(
       row.compute_end_ns == row.end_ns, Column::compute_end_ns,
-      [&] { return fmt::format("a wait with compute_end_ns {} and end_ns {}", row.compute_end_ns, row.end_ns); },
+      [&] { return fmt::format("a wait has compute_end_ns {} and end_ns {}", row.compute_end_ns, row.end_ns); },
       "a wait computes and stores nothing; write the same time in both columns");
   const auto moves_nothing = [&](std::int64_t value, Column column) {
     expect(
-        value == 0, column, [&] { return fmt::format("a wait with {} {}", name_of(column), value); },
+        value == 0, column, [&] { return fmt::format("a wait has {} {}", name_of(column), value); },
         "a wait moves and computes nothing; write 0");
   };
   moves_nothing(row.read_bytes, Column::read_bytes);
@@ -206,7 +207,8 @@ void check_second_version(const WgTraceRow& row, Expect& expect) {
   using Kind = WgTraceRow::Kind;
   const auto none = [&](bool is, Column column, std::string_view remedy) {
     expect(
-        is, column, [&] { return fmt::format("a {} with a {}", name_of(row.kind), name_of(column)); }, remedy);
+        is, column, [&] { return fmt::format("a {} has a value of '{}'", name_of(row.kind), name_of(column)); },
+        remedy);
   };
   const bool moves = row.kind == Kind::work || row.kind == Kind::store || row.kind == Kind::put;
   const bool flags = row.kind == Kind::signal || row.kind == Kind::put || row.kind == Kind::wait;
@@ -216,19 +218,19 @@ void check_second_version(const WgTraceRow& row, Expect& expect) {
     none(row.unit == WgTraceRow::Unit::none, Column::unit, "it computes nothing; write -");
   } else {
     expect((row.flop > 0) == (row.unit != WgTraceRow::Unit::none), Column::unit,
-           [&] { return fmt::format("{} FLOP with unit {}", row.flop, name_of(row.unit)); },
+           [&] { return fmt::format("the row has {} FLOP and the unit {}", row.flop, name_of(row.unit)); },
            "a row with arithmetic names a unit (vector_fp32, matrix_fp16, matrix_bf16); a row without any has -");
   }
   if (row.kind == Kind::store || row.kind == Kind::put) {
     expect(
-        row.bytes > 0, Column::bytes, [&] { return fmt::format("a {} without bytes", name_of(row.kind)); },
+        row.bytes > 0, Column::bytes, [&] { return fmt::format("a {} has no bytes", name_of(row.kind)); },
         "leave the row out");
   }
   if (!flags) {
-    none(row.flag == WgTraceRow::no_flag, Column::flag, "it raises none and waits for none; write -1");
+    none(row.flag == WgTraceRow::no_flag, Column::flag, "it raises no flag and waits for none; write -1");
   } else {
     expect(
-        row.flag >= 0, Column::flag, [&] { return fmt::format("a {} without a flag", name_of(row.kind)); },
+        row.flag >= 0, Column::flag, [&] { return fmt::format("a {} has no flag", name_of(row.kind)); },
         "flags of a rank are numbered from 0");
   }
   if (row.kind != Kind::wait) none(row.count == 0, Column::count, "only waits have a count; write 0");
@@ -243,7 +245,8 @@ bool check_row(const WgTraceRow& row, const WgTraceHeader& header, std::int64_t 
   const auto numbered = [&](std::uint32_t value, std::uint32_t count, Column column, std::string_view key) {
     expect(
         value < count, column,
-        [&] { return fmt::format("{} is {}, but '{}' is {}", name_of(column), value, key, count); }, "number from 0");
+        [&] { return fmt::format("{} is {}, but '{}' is {}", name_of(column), value, key, count); },
+        "numbers begin at 0");
   };
   numbered(row.rank, header.ranks, Column::rank, "ranks");
   numbered(row.peer, header.ranks, Column::peer, "ranks");

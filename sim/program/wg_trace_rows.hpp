@@ -1,4 +1,4 @@
-// Parses one row of a WG trace and checks it on its own.
+// Parses one row of a WG trace, and checks the row without regard to other rows.
 #pragma once
 
 #include <array>
@@ -12,17 +12,17 @@ namespace moire::program {
 
 using formats::Complaints;
 
-// Columns in which the fields of a row start, counted from 1.
+// The column of the line (counted in bytes from 1) at which each field of a row starts.
 struct WgTraceFieldColumns {
   std::array<std::size_t, wg_trace_columns> first{};
   std::size_t operator[](WgTraceColumn column) const { return first[static_cast<std::size_t>(column)]; }
 };
 
-// Returns false if it reported an error.
+// Parses one line. Returns false if it reported an error.
 bool parse_row(std::string_view text, int version, std::int64_t line, WgTraceRow& row, WgTraceFieldColumns& columns,
                Complaints& report);
 
-// Checks a row on its own and against the metadata; returns false if it reported an error.
+// Checks a row by itself and against the metadata. Returns false if it reported an error.
 bool check_row(const WgTraceRow& row, const WgTraceHeader& header, std::int64_t line,
                const WgTraceFieldColumns& columns, Complaints& report);
 

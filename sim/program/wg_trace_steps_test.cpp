@@ -1,4 +1,4 @@
-// Version 2 of WG traces, whose rows are steps.
+// Tests of version 2 of WG traces, in which each row is a step of a workgroup.
 #include <gmock/gmock.h>
 
 #include <sstream>
@@ -77,10 +77,10 @@ TEST(WgTraceSteps, ErrorsNameLineColumnAndRemedy) {
   };
   EXPECT_THAT(error("work,0,0,0,5,0,100", "task,0,0,0,5,0,100"), HasSubstr("t.csv:11:1: unknown kind 'task'; "));
   EXPECT_THAT(error("matrix_bf16", "tensor_bf16"), HasSubstr("t.csv:11:34: unknown unit 'tensor_bf16'; "));
-  EXPECT_THAT(error("1024,matrix_bf16", "1024,-"), HasSubstr("t.csv:11:34: 1024 FLOP with unit -; "));
-  EXPECT_THAT(error("160,160,0,0,-,3,0", "160,160,0,0,-,-1,0"), HasSubstr("a signal without a flag"));
-  EXPECT_THAT(error("150,155,512", "150,155,0"), HasSubstr("a store without bytes; leave the row out"));
-  EXPECT_THAT(error("155,160,0,0,-,-1,0", "155,160,0,9,-,-1,0"), HasSubstr("a fence with a flop"));
+  EXPECT_THAT(error("1024,matrix_bf16", "1024,-"), HasSubstr("t.csv:11:34: the row has 1024 FLOP and the unit -; "));
+  EXPECT_THAT(error("160,160,0,0,-,3,0", "160,160,0,0,-,-1,0"), HasSubstr("a signal has no flag"));
+  EXPECT_THAT(error("150,155,512", "150,155,0"), HasSubstr("a store has no bytes; leave the row out"));
+  EXPECT_THAT(error("155,160,0,0,-,-1,0", "155,160,0,9,-,-1,0"), HasSubstr("a fence has a value of 'flop'"));
   EXPECT_THAT(error("fence,0,0,0,5,0,155", "fence,0,0,0,5,0,140"),
               HasSubstr("t.csv:13:17: rows are not sorted: (rank, wg, start_ns) = (0, 0, 140) after (0, 0, 150)"));
   EXPECT_THAT(error(",flag,count", ",count,flag"), HasSubstr("the columns are in another order"));

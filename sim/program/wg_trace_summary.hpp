@@ -1,4 +1,4 @@
-// Per rank, the times of a WG trace that reports compare.
+// The times and counts of a WG trace for each rank.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct WgTraceRankSummary {
   std::int64_t tasks = 0;
   std::int64_t waits = 0;
   Time first_start = Time::max();  // over all rows
-  Time last_compute_end;           // latest over tasks
+  Time last_compute_end;           // the latest of all tasks
   Time last_task_end;
   Time last_end;  // over all rows
 };

@@ -115,7 +115,7 @@ std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out
                                                const WgTraceHeader& header, config::Diagnostics& diagnostics) {
   auto state = std::make_unique<State>(std::move(out), compressed, name, diagnostics);
   state->text = metadata_text(header);
-  // Let the reader check the metadata: a line end within a value, for example, would split it into two lines.
+  // The reader checks the metadata. For example, a line end within a value would split its line in two.
   formats::Lines lines(std::make_unique<std::istringstream>(state->text), false, wg_trace_longest_line);
   if (!read_header(lines, state->report, state->header, state->places)) return std::nullopt;
   state->lines = lines.number();

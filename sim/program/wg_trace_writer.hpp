@@ -12,15 +12,15 @@
 
 namespace moire::program {
 
-// Rows must be in the order of in_order() and agree with the header. Whatever a reader would refuse is reported at its
-// line in the written file.
+// Rows must be in file order (in_order()) and agree with the header. The writer reports everything that the reader
+// would refuse, with its line in the written file.
 class WgTraceWriter {
  public:
-  // Begins a file, which appears under its name only when finish() completes it. A name that ends in .zst is
+  // Begins a file, which appears under its name only when finish() completes it. If the name ends in .zst, the file is
   // compressed. `diagnostics` must outlive the writer.
   static std::optional<WgTraceWriter> create(const std::filesystem::path& path, const WgTraceHeader& header,
                                              config::Diagnostics& diagnostics);
-  // The same to a stream; errors refer to it as `name`.
+  // The same as create(), but to a stream. Errors call the stream `name`.
   static std::optional<WgTraceWriter> to(std::unique_ptr<std::ostream> out, bool compressed, std::string name,
                                          const WgTraceHeader& header, config::Diagnostics& diagnostics);
   WgTraceWriter(WgTraceWriter&&) noexcept;

@@ -10,8 +10,9 @@ struct Work {
   double steps = 0;       // phases that workgroups execute, including those of queue items
 };
 
-// Samples some workgroups of some ranks of each kernel and extrapolates. The number of workgroups is exact; the number
-// of steps is within a few percent if workgroups are alike. Takes milliseconds, however large the program is.
+// Counts the steps of some workgroups of some ranks of each kernel and extrapolates. The number of workgroups is exact.
+// The number of steps is within a few percent if workgroups are alike. The estimate takes milliseconds, however large
+// the program is.
 Work work_of(const Program& program);
 
 }  // namespace moire::program

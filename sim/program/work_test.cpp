@@ -5,7 +5,7 @@
 namespace moire::program {
 namespace {
 
-// `groups` workgroups per rank, each with `steps` steps (per strand, if it has strands).
+// A kernel with `groups` workgroups per rank, each with `steps` steps per strand.
 class Plain : public KernelBody {
  public:
   Plain(std::int64_t groups, std::uint32_t steps, std::uint32_t strands = 1, std::int64_t items = 0)

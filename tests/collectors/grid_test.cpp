@@ -1,4 +1,4 @@
-// What the collectors of validation/ are told to measure: the readers of their grids, which need no GPU.
+// Tests the readers of the grids, which tell the collectors of validation/ what to measure. They need no GPU.
 #include "validation/c3/grid.hpp"
 
 #include <gmock/gmock.h>

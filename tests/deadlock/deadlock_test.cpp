@@ -1,4 +1,4 @@
-// Programs that cannot end: the study must say so, and the report must lead to the cycle.
+// Tests programs that cannot end: the simulation must report a deadlock, and the report must lead to the cycle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,12 +21,12 @@ machine::SystemSpec tiny_system() {
   return *spec;
 }
 
-// Every workgroup waits for a flag of its own rank, then raises one at a peer.
+// Every workgroup waits for a flag of its own rank, then raises a flag of a peer.
 struct WaitThenSignal final : program::KernelBody {
   std::int64_t count = 1;
   program::FlagBlock flags;
   bool waits = true;
-  std::optional<Rank> ranks;  // signals the next of this number of ranks; none: its own rank
+  std::optional<Rank> ranks;  // number of ranks, each of which signals the next one; empty: a rank signals itself
 
   std::int64_t workgroups(Rank) const override { return count; }
   bool phase(Rank rank, std::int64_t, std::uint32_t step, Phase& phase) const override {
@@ -108,7 +108,7 @@ TEST(Deadlock, AQueueThatWaitsForWhatIsBehindIt) {
   program->queues[0].operations.emplace_back(kernel("setter", setter));
   const std::string report = report_of(std::move(program));
   EXPECT_THAT(report, AllOf(HasSubstr("cycle"), HasSubstr("operation 'gate'"), HasSubstr("operation 'setter'"),
-                            HasSubstr("is behind it in the queue")));
+                            HasSubstr("is behind another operation of its queue")));
 }
 
 TEST(Deadlock, IsNotSeenWhereAFlagComesLate) {

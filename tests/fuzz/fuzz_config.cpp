@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a configuration file and one override, up to a typed spec. Nothing may crash, hang or
-// throw, and a failed parse reports why.
+// libFuzzer: reads any bytes as a configuration file with one override, and parses them into a typed spec. The reader
+// must not crash, hang or throw, and a failed parse must report an error.
 #include <cstdlib>
 #include <string>
 

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a CSV table. An accepted table is the same after it is written and read again; a
-// refused one has an error message.
+// libFuzzer: reads any bytes as a CSV table. An accepted table is the same after it is written and read again. For a
+// refused table there is an error message.
 #include <cstdlib>
 #include <string>
 
@@ -13,7 +13,8 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// The writer turns line ends within a field into spaces. The table reader accepts only '\r' in a field.
+// Returns the text of a field as the writer writes it: line ends become spaces. The reader accepts only '\r' in a
+// field.
 std::string in_a_row(std::string text) {
   for (char& c : text) c = c == '\r' ? ' ' : c;
   return text;
@@ -36,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (!table) return 0;
   for (const auto& row : table->rows) {
     require(row.size() == table->columns.size());
-    std::vector<std::string> fields = {"first"};  // so that the line is not empty
+    std::vector<std::string> fields = {"first"};  // a first field, so that the line is not empty
     for (const formats::CsvCell& cell : row) fields.push_back(in_a_row(cell.text));
     std::size_t unclosed = 0;
     const auto again = formats::csv_fields(written(fields), unclosed);

@@ -1,5 +1,6 @@
-// libFuzzer: reads any bytes as the file of a system, a GPU, a NIC or a library, up to a machine of few GPUs. Names of
-// shipped files are replaced by their contents, which are read once. A refused file has an error message.
+// libFuzzer: reads any bytes as the file of a system, a GPU, a NIC or a library, and builds the machine if it has few
+// GPUs. Names of shipped files are replaced by their contents, which are read once. For a refused file there is an
+// error message.
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -57,7 +58,7 @@ void read_system(const config::Node& tree) {
   std::vector<config::Provenance> provenance;
   const auto system = libraries::read_system(tree, diagnostics, &provenance);
   require(system.has_value() == diagnostics.ok());
-  constexpr std::int64_t most = 64;  // GPUs; building a machine takes time in proportion to them
+  constexpr std::int64_t most = 64;  // GPUs or nodes; the time to build a machine grows with their number
   if (!system || system->nodes > most || system->node.gpus > most || system->ranks() > most) return;
   const auto machine = study::check_system(*system, tree, diagnostics);
   if (system->network.model != machine::NetworkModel::flow) require((machine != nullptr) == diagnostics.ok());
@@ -74,7 +75,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Diagnostics diagnostics;
   auto tree = config::load_text("input.yaml", text, {}, diagnostics, {.includes = false, .nodes = 10'000});
-  if (!tree || !diagnostics.ok() || !tree->is_map()) return 0;  // the YAML reader has reported the errors
+  if (!tree || !diagnostics.ok() || !tree->is_map())
+    return 0;  // the errors of the YAML reader are tested by fuzz_config
   include(*tree);
   if (tree->find("node")) {
     read_system(*tree);

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Diagnostics diagnostics;
   const auto tree = config::load_text("input.yaml", text, {}, diagnostics, {.includes = false, .nodes = 10'000});
-  if (!tree || !tree->is_map() || names_files(*tree)) return 0;  // no other files are read here
+  if (!tree || !tree->is_map() || names_files(*tree)) return 0;  // a file that names other files is not tested here
   config::Diagnostics told;
   auto file = calibrate::HardwareFile::load_text("input.yaml", text, told);
   require(file.has_value() == told.ok());

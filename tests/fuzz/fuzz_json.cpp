@@ -1,4 +1,5 @@
-// libFuzzer: reads any bytes as JSON. The place of every value is one where a value can begin; a refusal has a message.
+// libFuzzer: reads any bytes as JSON. The place of every value is a character with which such a value can begin. For a
+// refused text there is an error message.
 #include <algorithm>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as the file in which a study keeps its finished runs. Incomplete entries are ignored, a
-// file of another kind is left as it is, and a run that is kept afterwards is appended.
+// libFuzzer: reads any bytes as the file in which a study keeps its finished runs. Incomplete entries are ignored. A
+// file of another kind is not changed. A run that is kept after reading is appended.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as measurements. An invalid file has an error message with a place; the rows of a valid
-// one have sane values and are the same after they are written and read again.
+// libFuzzer: reads any bytes as measurements. For an invalid file there is an error message with a place. The rows of a
+// valid file have low <= value <= high and are the same after they are written and read again.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// libFuzzer: reads and checks any bytes as an MSCCL algorithm. An invalid file has an error message. A valid one keeps
-// the rules and is the same after it is written and read again, and the verdict agrees with the messages.
+// libFuzzer: reads and checks any bytes as an MSCCL algorithm. For an invalid file there is an error message. A valid
+// file keeps the rules of the format, its verdict agrees with the messages, and it gets the same verdict after it is
+// written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -38,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!algorithm) return 0;
   config::Diagnostics rules;
   require(msccl::check_rules(*algorithm, rules));
-  // A few digits can ask for a gigabyte of chunks; the limit of the checker is tested elsewhere.
+  // A few digits in the file can define an algorithm with a gigabyte of chunks. The limit of the checker is tested
+  // elsewhere.
   if (msccl::cells_of(*algorithm) > 100'000) return 0;
   const std::string told = verdict_on(*algorithm, diagnostics);
   const auto again = msccl::read_xml_text("input", msccl::to_xml(*algorithm), rules);

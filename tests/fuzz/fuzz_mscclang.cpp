@@ -1,6 +1,6 @@
-// libFuzzer: the bytes choose the operations of a program. A program that the language accepts compiles to an algorithm
-// without deadlocks and races, which computes the same as the operations one after the other. Its XML stays the same
-// when it is read and written again.
+// libFuzzer: the bytes choose the operations of a program in the language for collectives (mscclang). The program
+// compiles to an algorithm without deadlocks and races, which computes the same as the operations one after the other.
+// The XML of the algorithm stays the same when it is read and written again.
 #include <cstdlib>
 #include <string_view>
 

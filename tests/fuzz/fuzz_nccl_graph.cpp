@@ -1,4 +1,5 @@
-// libFuzzer: reads any bytes as a graph dump of NCCL, and as a topology dump up to the description of the machine.
+// libFuzzer: reads any bytes as a graph dump of NCCL, and as a topology dump, which is not converted into a system
+// here.
 #include <cstdlib>
 #include <string>
 

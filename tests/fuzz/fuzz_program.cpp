@@ -1,5 +1,6 @@
-// libFuzzer: the bytes choose a machine of few GPUs and an operation, which is simulated with all invariants. It runs,
-// is refused with a place, or (MSCCL algorithms that send before they receive) deadlocks with a report.
+// libFuzzer: the bytes choose a machine of few GPUs and an operation, which is simulated with all invariants checked.
+// The operation runs, or is refused with the place of the error. MSCCL algorithms that send before they receive may
+// also deadlock with a report.
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>

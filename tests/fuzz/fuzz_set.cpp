@@ -1,5 +1,6 @@
-// libFuzzer: `--set` on shipped systems. The first line names a system of configs/systems, every other line is
-// PATH=VALUE. The result runs, or is refused with a place. Large machines, for which fuzzers soon ask, are not built.
+// libFuzzer: applies `--set` to shipped systems. The first line of the bytes names a system of configs/systems, and
+// every other line is PATH=VALUE. The changed scenario can be prepared, or is refused with an error message. Large
+// machines, which a fuzzer soon requests, are not built.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -88,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!diagnostics.ok()) return 0;
     study::Preparer preparer;
     const study::PreparedRunPtr run = preparer.prepare(read, study::run_of(read, 0), diagnostics);
-    if ((run != nullptr) != diagnostics.ok()) broken(text, "refused without a word");
+    if ((run != nullptr) != diagnostics.ok()) broken(text, "refused without an error message");
   } catch (const core::TooLarge&) {
   } catch (const std::exception& problem) {
     broken(text, problem.what());
@@ -96,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   return 0;
 }
 
-// Half of the mutations use an existing path or one of the values below.
+// Half of the mutations insert an existing path or one of the values below.
 extern "C" std::size_t mutate_set(unsigned char* data, std::size_t size, std::size_t most, unsigned seed) {
   constexpr const char* values[] = {"0",      "1",    "-1",        "0.5",   "1e-9 B/s", "1e30", "9223372036854775807",
                                     "null",   "[]",   "{}",        "nan",   ".inf",     "3 B",  "0.1 B",

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a .npy and as a .safetensors file. Tensors of an accepted file lie within the file,
-// their ratios are measured, and a codec file accepts the resulting list. A refused file has an error message.
+// libFuzzer: reads any bytes as a .npy and as a .safetensors file. The tensors of an accepted file lie within the file.
+// Their ratios are measured and written as a list that can be read. For a refused file there is an error message.
 #include <cstdlib>
 #include <sstream>
 #include <string>

@@ -1,5 +1,5 @@
 // libFuzzer: reads any bytes as a quantity of each dimension, and as a path of --set. An accepted value is within the
-// bounds of its dimension, and Moire's own text of it is accepted again and gives the same text.
+// bounds of its dimension. If Moire writes the value as text, it accepts this text and writes the same text again.
 #include <cmath>
 #include <cstdlib>
 #include <string>

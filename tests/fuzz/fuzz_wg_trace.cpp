@@ -1,6 +1,6 @@
 // libFuzzer: reads any bytes as a WG trace: as a plain file, as a compressed file, and as the text of a compressed
-// file. Compression never changes the verdict. A valid trace is the same after it is written and read again; an invalid
-// one has an error message.
+// file. Compression never changes the verdict. A valid trace is the same after it is written and read again. For an
+// invalid trace there is an error message.
 #include <cstdint>
 #include <cstdlib>
 #include <functional>

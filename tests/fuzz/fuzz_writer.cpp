@@ -1,6 +1,7 @@
-// libFuzzer: writes files while system calls fail. The bytes choose the contents, which system calls fail, are partial
-// or interrupted, and which allocation fails. Afterwards either the old or the new file is complete, the status tells
-// which, and no other file is left. The linker redirects the calls to this file (--wrap).
+// libFuzzer: writes files while system calls fail. The bytes choose the contents of the files, which system calls fail,
+// are partial or interrupted, and which allocation fails. After that either the old or the new file is complete, the
+// returned status says which of the two, and no other file is left. The linker redirects system calls to this file
+// (--wrap).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ struct Faults {
 };
 Faults* faults = nullptr;
 
-// Decides whether a call fails: returns one of these errors, or 0.
+// Decides whether a system call fails: returns one of these errors, or 0.
 int error_of(std::initializer_list<int> errors) {
   if (faults == nullptr || faults->random.below(256) < 200) return 0;
   ++faults->errors;
@@ -142,7 +143,7 @@ std::optional<std::string> content(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
-// Runs `work` with failures; returns whether it succeeded.
+// Runs `work` while system calls and allocations fail. Returns true if `work` succeeded.
 template <class Work>
 bool under_faults(Faults& with, const Work& work) {
   faults = &with;
@@ -214,12 +215,13 @@ void write_trace(Faults& with, const fs::path& file, const std::optional<std::st
   require(reader->ok() && read == rows);
 }
 
-// Runs that were kept without an error are found again with their own results; without any error nothing else is found.
+// Checks that runs that were kept without an error are read again with their own results. If no call failed, only kept
+// runs are found.
 void keep_runs(Faults& with, const fs::path& file) {
   constexpr const char* key = "00f067aa0ba902b7";
   std::array<std::string, 4> texts;
   for (std::string& text : texts) text = some_text(with.random);
-  std::array<bool, texts.size()> kept{};  // not on the heap, where allocations may fail
+  std::array<bool, texts.size()> kept{};  // an array, because allocations on the heap may fail
   under_faults(with, [&] {
     study::KeptRuns runs(file, key, false);
     for (std::size_t number = 0; number < texts.size(); ++number) {

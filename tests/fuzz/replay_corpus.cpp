@@ -1,5 +1,6 @@
-// Runs a harness without libFuzzer on every file of the seed corpus and on mutations of them from a fixed random seed,
-// so that every build tests the readers. `replay HARNESS MUTATIONS FILE`: FILE lists the seed corpus.
+// Runs a harness without libFuzzer on every file of the seed corpus, and on mutations of these files from a fixed
+// random seed, so that every build tests the readers. Usage: `replay HARNESS MUTATIONS FILE`, where FILE lists the seed
+// corpus.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Every combination of shipped system, library, operator, algorithm and protocol, size and number of nodes runs, or is
-// refused with the place of the error. None ends with an internal error.
+// Checks that every combination of shipped system, library, operator, algorithm and protocol, size and number of nodes
+// runs, or is refused with the place of the error. No combination may end with an internal error.
 //   moire_grid [EVERY [FIRST]]   checks every EVERY-th combination from FIRST on; by default all of them
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_spans = 20'000;  // longer runs are cut and count as having run
 
-// An operation without its size.
+// An operation without its size: the operator and its keys.
 struct Way {
   std::string op;
   std::vector<Key> keys;
@@ -84,12 +84,13 @@ std::vector<Way> ways() {
   return all;
 }
 
-// Size of an operation: bytes, k of a product, length of sequences, or tables of an embedding.
+// Returns the size of an operation: bytes, k of a product, length of sequences, or tables of an embedding.
 double size_of(const Way& way, double bytes) {
   if (way.op == "transformer" || way.op == "data_parallel_step") return std::min(bytes, 2048.);
   if (way.op == "gemm" || way.op == "gemm_reduce_scatter" || way.op == "all_gather_gemm") return std::min(bytes, 8192.);
   if (way.op == "embedding_all_to_all") return std::min(bytes, 4.);
-  if (way.keys.size() == 1 && way.keys[0].text == "best") return std::min(bytes, 65537.);  // it simulates every choice
+  if (way.keys.size() == 1 && way.keys[0].text == "best")
+    return std::min(bytes, 65537.);  // `best` simulates every algorithm
   return bytes;
 }
 
@@ -133,8 +134,8 @@ int run(std::size_t every, std::size_t first) {
             if (!library.empty()) scenario.changes.push_back({"system.library", library});
             const Outcome outcome = simulate(scenario, most_spans);
             ++systems[system].of[outcome.kind];
-            // Algorithms that send before they receive deadlock if their FIFOs are too short, as on the GPU; the
-            // message names the ranks.
+            // MSCCL algorithms that send before they receive deadlock if their FIFOs are too short, as they do on a
+            // GPU. The report names the ranks.
             const bool hangs = way.op == "msccl" && outcome.kind == Outcome::Kind::deadlocked;
             const bool held = outcome.ran() || hangs || outcome.kind == Outcome::Kind::cut ||
                               (outcome.kind == Outcome::Kind::refused && has_position(outcome.text));

@@ -15,7 +15,8 @@ namespace moire::laws {
 namespace {
 
 bool any(const std::string&) { return true; }
-// True if another machine or size does not change the choice of kernels. Laws that compare times need this.
+// True if the operator has the same kernels on another machine and for another size, which laws that compare times
+// need.
 bool fixed(const std::string& op) { return op != "transformer" && op != "data_parallel_step"; }
 bool has_size(const std::string& op) { return op != "wg_trace" && fixed(op); }
 bool is_collective(const std::string& op) {
@@ -55,8 +56,8 @@ bool same_kernels(const Outcome& a, const Outcome& b) {
   return true;
 }
 
-// True if a larger message is sent in another form, with at most three quarters of the bytes on the wire for each byte
-// of data: messages between pairs change by themselves from LL (flags take half of the bytes) to Simple.
+// True if the larger message uses another protocol, so that it has at most three quarters of the bytes on the wire per
+// byte of data. Messages between pairs change from LL, whose flags take half of the bytes, to Simple at some size.
 bool other_protocol(const Outcome& before, const Outcome& after, double more) {
   const auto wire = [](const Outcome& o) { return o.metric("scale_up_bytes") + o.metric("network_bytes"); };
   return wire(after) <= 0.75 * more * wire(before) && wire(before) > 0;
@@ -85,7 +86,8 @@ Verdict runs(const Case& one, Random, const Cost& cost) {
   for (std::size_t at = 0; at < outcome.text.size();) {
     const std::size_t end = outcome.text.find('\n', at);
     const std::string line = outcome.text.substr(at, end - at);
-    if (!has_place(line)) return {Found::broken, "place", "refused without a place: " + line, {scenario}};
+    if (!has_place(line))
+      return {Found::broken, "place", "refused without the place of the error: " + line, {scenario}};
     at = end + 1;
   }
   return {Found::refused};
@@ -179,7 +181,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
 
 // --- No more than the bandwidth of the wires
 
-// Bytes that the busiest rank must receive, whatever the algorithm (without sums in the switch).
+// Returns the bytes that the busiest rank must receive with any algorithm that does not sum in the switch.
 double received_at_least(const Workload& work, double ranks) {
   const double others = (ranks - 1) / ranks;
   if (work.op == "all_gather") return (ranks - 1) * work.size;
@@ -210,8 +212,9 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 
 // --- Ranks that do the same end together
 
-// True if all ranks do the same; with several nodes, if ranks of equal index in their nodes do. The order of peers goes
-// by rank, so the first peer of a rank may be in the same node or in another one.
+// True if all ranks do the same; with several nodes, if ranks with the same index in their nodes do the same. Ranks of
+// a node differ there: peers are in the order of ranks, so the first peer of a rank may be in its own node or in
+// another.
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
   if (work.op == "broadcast" || work.op == "chunked_broadcast" || work.op == "wg_trace" || work.op == "msccl" ||
@@ -219,11 +222,12 @@ bool symmetric(const Case& one) {
     return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
       work.is("algorithm", "tree") || work.is("algorithm", "nvls_tree") ||
-      work.find("gemm.m") != nullptr)  // unequal rows, or the same first block
+      work.find("gemm.m") != nullptr)  // ranks have unequal numbers of rows, or all begin with the same block
     return false;
-  // On a dragonfly the next node is behind the same router for some nodes, and behind another one for others.
+  // On a dragonfly the next node is at the same router for some nodes, and at another router for others.
   if (one.nodes > 1 && number_of(one.system, "system.fabric.dragonfly.groups", 0) > 0) return false;
-  if (work.chunked_ring()) return one.nodes == 1;  // the next node of the ring may be nearer for some than for others
+  if (work.chunked_ring())
+    return one.nodes == 1;  // the next node of the ring may be nearer for some ranks than for others
   // On a mesh channels use different rings, and some rings have one channel more than others.
   if (work.is("algorithm", "ring") && meshed(one.system) && !work.is("channels", "1")) return false;
   return one.nodes == 1 || !(work.is("engine", "cu") || work.op == "kernel" || work.group == "embedding" ||
@@ -231,7 +235,8 @@ bool symmetric(const Case& one) {
                              work.is("schedule", "all_to_all"));  // rings enter and leave a node at different GPUs
 }
 
-// In a reduction every rank owns a part. The parts are alike if all channels have the same number of cells of each.
+// Returns the workload with a size for which ranks own equal parts. In a reduction every rank owns a part, and the
+// parts are equal if all channels have the same number of cells of each part.
 Workload with_even_parts(const Case& one) {
   Workload work = one.work;
   if (work.chunked_ring()) {
@@ -266,7 +271,7 @@ Verdict alike(const Case& one, Random, const Cost& cost) {
 
 // --- What is sent is received
 
-// Bytes that the ranks of a ring send to the next one: each share goes round it, plain or compressed.
+// Returns the bytes that all ranks of a ring together send. Each share passes the whole ring, plain or compressed.
 std::optional<double> sent_round(const Case& one, double ranks) {
   const Workload& work = one.work;
   if (!work.chunked_ring() || work.is("between_nodes", "true")) return std::nullopt;
@@ -297,14 +302,14 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   if (outcome.metric("network_bytes") + 1 < outcome.metric("put_bytes") * (1 - 1e-9))
     return wrong("put and delivered", outcome.metric("put_bytes"), outcome.metric("network_bytes"));
   if (const std::optional<double> round = sent_round(one, outcome.ranks)) {
-    // Each compressed chunk is rounded up to bytes.
+    // The size of each compressed chunk is rounded up to whole bytes.
     const double most = *round + 2 * outcome.ranks * outcome.ranks * std::stod(*one.work.find("chunks"));
     if (sent < *round * (1 - 1e-9) || sent > most) return wrong("sent round the ring", sent, *round);
   }
   if (!one.work.collective()) return {};
-  // Every rank gets at least what the definition of the collective requires, beside what it forwards for others;
-  // without a library's FIFOs it gets no more. The root of a broadcast needs nothing, and a leaf of a tree no sums but
-  // its own.
+  // Every rank receives at least the bytes that the definition of the collective requires, not counting bytes that it
+  // forwards for others. Without a library's FIFOs it receives no more than that. The root of a broadcast needs no
+  // bytes. A leaf of a tree receives the result but no partial sums, which is half of the bytes of an all-reduce.
   const double needed = received_at_least(one.work, outcome.ranks) / (one.op == "all_reduce" ? 2 : 1);
   // All shares of an all-to-all have the same whole number of bytes.
   const double whole = one.op == "all_to_all" ? (outcome.ranks - 1) * std::ceil(one.work.size / outcome.ranks) : needed;
@@ -324,9 +329,10 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
 
 // --- All times and rates scaled
 
-// Sensitivity of a run to rounding: the largest difference to runs in which all times are a few picoseconds longer or
-// shorter, or all rates differ by up to 1e-8. A transfer that begins slightly later while few share a port, and ends
-// while many do, ends later by a multiple of that. In most programs such differences vanish; in some they grow.
+// Returns how sensitive a run is to rounding: the largest difference to runs in which all times are a few picoseconds
+// longer or shorter, or all rates differ by up to 1e-8. Suppose that a transfer begins slightly later while few
+// transfers share a port, and ends while many do. It then ends later by a multiple of the initial difference. In most
+// programs such differences vanish, but in some they grow.
 double grown_rounding(const Case& one, const Scenario& base, const Outcome& outcome, const Cost& cost) {
   double most = 0;
   const auto beside = [&](auto&& changed) {
@@ -372,7 +378,7 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
       fmt::format("times {0}: {1:.6f} us -> {2:.6f} us, {3:.8g} times as long (all times x {0}, rates / {0})", k,
                   before.ps() / 1e6, after.ps() / 1e6, after.ps() / before.ps()),
       {base}};
-  // Rounding can change which message is served first, or grow.
+  // Rounding can change which message a port serves first, and rounding errors can grow.
   if (difference <= k * ties(one) || difference <= 2 * k * grown_rounding(one, base, before, cost))
     return reordered(std::move(broken), difference / (k * before.ps()));
   return broken;
@@ -443,7 +449,7 @@ Verdict observed(const Case& one, Random, const Cost& cost) {
 
 Verdict fluid(const Case& one, Random, const Cost& cost) {
   if (one.nodes == 1) return {Found::incomparable};
-  // A case gets large chunks to limit its cost; these do not behave like a fluid.
+  // To limit their cost, some cases get large network chunks, which do not behave like a fluid.
   const std::vector<Change> machine = one.machine();
   if (std::any_of(machine.begin(), machine.end(),
                   [](const Change& change) { return change.path == "system.network.chunk"; }))
@@ -485,27 +491,28 @@ Verdict folded(const Case& one, Random random, const Cost& cost) {
 
 const std::vector<Law>& all_laws() {
   static const std::vector<Law> laws = {
-      {"runs", "it runs, or is refused with a place", 1, Draw::loose, any, runs},
+      {"runs", "a case runs, or is refused with the place of the error", 1, Draw::loose, any, runs},
       {"capacity", "more of a capacity, less of a latency, is never slower", 6, Draw::strict, fixed, capacity},
       {"bytes", "more bytes are never faster", 1, Draw::strict, has_size, bytes},
-      {"floor", "with rates without limit latencies are left", 1, Draw::strict, fixed, floor_law},
-      {"rate", "of many bytes, the next ones take the same time each", 1, Draw::strict, is_collective, rate_law},
-      {"bottleneck", "where one capacity alone limits, the time is the work over it", 2, Draw::strict, has_bottleneck,
-       bottleneck_law},
-      {"wire", "no part is busier than always, no bus bandwidth above the port's", 1, Draw::strict, any, wire},
-      {"alike", "ranks that are alike end together", 1, Draw::strict, any, alike},
-      {"scaled", "all rates / k and all times x k: k times as long", 2, Draw::strict, fixed, scaled},
+      {"floor", "with unlimited rates, only the latencies remain", 1, Draw::strict, fixed, floor_law},
+      {"rate", "in a large transfer, every further byte takes the same time", 1, Draw::strict, is_collective, rate_law},
+      {"bottleneck", "if one capacity alone limits, the time is the work over its rate", 2, Draw::strict,
+       has_bottleneck, bottleneck_law},
+      {"wire", "no part is busy for more than 100 % of the time, and no bus bandwidth is above the port's", 1,
+       Draw::strict, any, wire},
+      {"alike", "ranks that do the same end at the same time", 1, Draw::strict, any, alike},
+      {"scaled", "with all rates / k and all times x k, a run takes k times as long", 2, Draw::strict, fixed, scaled},
       {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
-      {"observed", "a run that is watched, for a timeline, gives the metrics of one that is not", 1, Draw::strict, any,
-       observed},
+      {"observed", "a run with an observer, as for a timeline, gives the same metrics as a run without", 1,
+       Draw::strict, any, observed},
       {"fluid", "between nodes, queues take as long as max-min fair flows", 1, Draw::strict, moves_bytes, fluid},
-      {"folded", "one block of nodes that do the same says what all say, to the last digit", 2, Draw::strict,
-       moves_bytes, folded},
+      {"folded", "the simulation of one of several equal blocks of nodes gives the metrics of all, to the last digit",
+       2, Draw::strict, moves_bytes, folded},
       {"slower", "a slower GPU, NIC or link never makes a run faster", 2, Draw::strict, fixed, slower},
       {"late", "ranks that begin s later make a run end 0 to s later", 1, Draw::strict, fixed, late},
       {"operated", "a higher clock or power limit is never slower, and energy is power times time", 1, Draw::strict,
        fixed, operated},
-      {"together", "beside another queue nothing is faster than alone", 1, Draw::strict, fixed, together},
+      {"together", "no queue is faster beside another queue than alone", 1, Draw::strict, fixed, together},
   };
   return laws;
 }

@@ -17,7 +17,7 @@ struct Verdict {
   std::string detail{};  // kind of the case, such as the parameter that was changed
   std::string why{};     // what is wrong, with numbers
   std::vector<Scenario> runs{};
-  double beyond = 0;  // of a reordered case: by which share of its time it misses the law
+  double beyond = 0;  // reordered only: the share of the run's time by which the case misses the law
 };
 inline Verdict reordered(Verdict missed, double beyond) {
   missed.found = Found::reordered;
@@ -27,7 +27,7 @@ inline Verdict reordered(Verdict missed, double beyond) {
 
 // Limits of the cost of a case.
 struct Cost {
-  std::int64_t most_ranks = 64;  // for strict draws; few cases have more than few_ranks
+  std::int64_t most_ranks = 64;  // in strict cases; few cases have more than few_ranks
   std::size_t most_spans = 60'000;
 };
 

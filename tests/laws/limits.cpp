@@ -94,8 +94,8 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
 
 namespace {
 
-// Bytes per rank that all channels move in one round of whole chunks. A library divides the data into such rounds, and
-// a partial round may take as long as a whole one.
+// Returns the bytes per rank that all channels together move in one round of whole chunks. A library divides the data
+// into such rounds, and a partial round may take as long as a whole one.
 double round_of(const Case& one, const Outcome& few) {
   const auto number = [&](const std::string& path) { return number_of(one.system, "system.library." + path, 4096); };
   const std::string* protocol = one.work.find("protocol");
@@ -111,7 +111,7 @@ double round_of(const Case& one, const Outcome& few) {
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
   constexpr double least = 2, most = 1024;  // rounds; many, since channels get out of step slowly and are then faster
   if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // too many steps to simulate
-  // Steps vary (step_spread), so channels that share a NIC contend for it at phase shifts that drift.
+  // The times of steps vary (step_spread), so the phase shifts drift at which channels contend for a shared NIC.
   const double near = one.nodes > 1 && one.work.collective() ? most_out_of_step : 0.01;
   const std::size_t most_spans = 4 * cost.most_spans;
   Case own = one;
@@ -236,11 +236,10 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
   if (!outcome.ran()) return not_run(one, outcome, scenario);
   const double expected = seconds * 1e12;
   if (std::abs(outcome.ps() - expected) <= 0.01 * expected + rounding(outcome, outcome)) return {};
-  return {
-      Found::broken,
-      limit.substr(limit.find("node.") + 5),
-      fmt::format("{} alone limits: {:.6f} us expected, {:.6f} us found", limit, expected / 1e6, outcome.ps() / 1e6),
-      {own.scenario()}};
+  return {Found::broken,
+          limit.substr(limit.find("node.") + 5),
+          fmt::format("only {} limits: {:.6f} us expected, {:.6f} us found", limit, expected / 1e6, outcome.ps() / 1e6),
+          {own.scenario()}};
 }
 
 }  // namespace moire::laws

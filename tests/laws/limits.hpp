@@ -5,7 +5,7 @@
 
 namespace moire::laws {
 
-// All numbers that determine the time of a run, libraries included, with their --set paths.
+// Returns all numbers that determine the time of a run, including those of libraries, with their --set paths.
 std::vector<Parameter> numbers_of_run(const Case& one);
 
 Verdict floor_law(const Case& one, Random random, const Cost& cost);

@@ -66,7 +66,7 @@ std::vector<Stratum> strata(const Arguments& arguments) {
   return all;
 }
 
-// A step that is coprime to `n`, so that its multiples visit all residues.
+// Returns a step that is coprime to `n`, so that its multiples visit all residues.
 std::uint64_t stride(std::uint64_t n) {
   std::uint64_t step = 7919;
   while (n % step == 0) step += 2;
@@ -78,7 +78,7 @@ std::uint64_t stride(std::uint64_t n) {
   return step;
 }
 
-// Report of the current case, printed if the process crashes or hangs.
+// The report of the current case, which is printed if the process crashes or hangs.
 std::string current;
 void died(int signal) {
   const char* what = signal == SIGVTALRM ? "\nhangs (60 s of processor time):\n" : "\ncrashed:\n";
@@ -150,7 +150,7 @@ std::vector<Open> read_open(const std::string& file) {
     for (std::string& field : one.fields) {
       const std::size_t end = line.find(';', at);
       if (end == std::string::npos)
-        throw std::runtime_error(file + ": a line has law; operator; system; words; reason: " + line);
+        throw std::runtime_error(file + ": a line must have the form 'law; operator; system; words; reason': " + line);
       field = line.substr(at, end - at);
       field.erase(0, field.find_first_not_of(' '));
       at = end + 1;
@@ -174,7 +174,7 @@ bool stands_for(const Open& open, const Case& one, const std::string& text) {
 
 struct Count {
   std::array<std::size_t, kinds_found> found{};
-  double beyond = 0;  // the most of its reordered cases
+  double beyond = 0;  // the largest Verdict::beyond of the reordered cases
   void add(const Verdict& verdict) {
     ++found[static_cast<std::size_t>(verdict.found)];
     if (verdict.found == Found::reordered) beyond = std::max(beyond, verdict.beyond);
@@ -200,7 +200,7 @@ int run(const Arguments& arguments) {
   if (!undeclared().empty()) return 1;
   std::vector<Open> open = arguments.open.empty() ? std::vector<Open>{} : read_open(arguments.open);
   const std::vector<Stratum> all = strata(arguments);
-  if (all.empty()) throw std::runtime_error("no law has such cases");
+  if (all.empty()) throw std::runtime_error("no law has cases for these options");
   Counts by_law, by_op, by_system, by_size;
   std::map<std::string, double> seconds;
   std::size_t broken = 0;
@@ -268,7 +268,7 @@ int run(const Arguments& arguments) {
   std::cout << fmt::format("\n{} broken and not listed\n", broken);
   for (const Open& one : open) {
     if (one.met > 0) continue;
-    std::cout << "listed as open, and no case is broken like that: remove it of open.txt: " << one.line << "\n";
+    std::cout << "open.txt lists a failure that no case has any more; remove the line: " << one.line << "\n";
     ++broken;
   }
   return broken == 0 ? 0 : 1;
@@ -304,7 +304,7 @@ Arguments read(int count, char** words) {
     else
       (numbers++ == 0 ? arguments.cases : arguments.seed) = std::stoull(word);
   }
-  if (arguments.cases == 0) throw std::runtime_error("no cases are asked for");
+  if (arguments.cases == 0) throw std::runtime_error("the number of cases is 0; it must be at least 1");
   return arguments;
 }
 

@@ -1,4 +1,4 @@
-// Writes custom kernels in YAML as a user may: random steps of all kinds, all of whose waits end.
+// Writes custom kernels in YAML, as a user may write them, with random steps of all kinds.
 #include "tests/laws/own_kernel.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ class Writer {
   Writer(Random& random, int workgroups, bool stores, bool puts)
       : random_(random), workgroups_(workgroups), stores_(stores), puts_(puts) {}
 
-  // A step on local memory; `bytes` is a formula.
+  // Returns a step on local memory; `bytes` is a formula.
   std::string local(const std::string& bytes) {
     const char* truth = either();
     switch (random_.below(7)) {
@@ -49,11 +49,11 @@ class Writer {
       return fmt::format(
           "{{for: {{each: i{0}, from: workgroup, below: '{1} * workgroups', step: workgroups, do: [{2}, {3}]}}}}",
           loops_++, pieces, first, second);
-    taken_ = true;  // at most one per kernel
+    taken_ = true;  // a kernel has at most one step `take`
     return fmt::format("{{take: {{each: t, below: {}, do: [{}, {}]}}}}", pieces * workgroups_, first, second);
   }
 
-  // Every rank sends, and waits for what it must receive.
+  // Returns steps by which every rank sends data and waits for the data that it must receive.
   std::string exchange() {
     const char* truth = either();
     const std::string flag = fmt::format("f{}", flags_++);
@@ -109,7 +109,7 @@ class Writer {
   }
 
  private:
-  static constexpr int pieces = 3;  // per workgroup's share
+  static constexpr int pieces = 3;  // number of pieces of a workgroup's share
 
   const char* either() { return random_.of<const char*>({"true", "false"}); }
 
@@ -124,7 +124,7 @@ class Writer {
 
 void draw_own_kernel(Case& one, Random& random, Draw how) {
   const std::int64_t ranks = one.nodes * one.gpus;
-  // Few enough that all are resident at once, so that they can wait for each other.
+  // The workgroups wait for each other, so they must be few enough to be resident at the same time.
   const int workgroups = ranks > 64 ? 1 : ranks > 8 ? random.of({1, 2, 7}) : random.of({1, 2, 7, 16, 64});
   Writer writer(random, workgroups, one.nodes == 1 && wired(one.system), one.nodes > 1);
   std::string steps;
@@ -138,7 +138,7 @@ void draw_own_kernel(Case& one, Random& random, Draw how) {
                                 ", {wait: {flag: f0, count: '1000 * workgroups * ranks'}}", ", {math: {}}",
                                 ", {put: {to: 0, bytes: 0, flag: f0}}", ", {for: {each: i, below: size, do: []}}"});
   auto& keys = one.work.keys;
-  // They wait for each other, so all must find a place, also on the GPU with the fewest CUs (48).
+  // All workgroups must be resident even on the GPU with the fewest CUs (48), so many workgroups have few threads.
   keys = {{"workgroups", std::to_string(workgroups)},
           {"threads", random.of<const char*>({"64", "256", workgroups > 48 ? "512" : "1024"})}};
   if (random.one_in(3)) keys.push_back({"in_flight", random.of<const char*>({"4 KiB", "64 KiB"})});

@@ -1,4 +1,4 @@
-// Draws the keys of a custom `kernel`: steps of all kinds, such that every wait ends.
+// Draws the keys of a custom `kernel`, with steps of all kinds. Every wait of a strict case ends.
 #pragma once
 
 #include "tests/laws/workload.hpp"

@@ -16,29 +16,30 @@ namespace {
 using config::Shape;
 
 constexpr Direction directions[] = {
-    {"system.nodes", Better::neither, "another program"},
-    {"node.gpus", Better::neither, "another program"},
+    {"system.nodes", Better::neither, "changes the program"},
+    {"node.gpus", Better::neither, "changes the program"},
     {"node.nics", Better::neither, "changes who shares a NIC with whom, and a library's rings"},
 
-    {"cu_group.cus", Better::more},  // of every group, with the arithmetic of its CUs
-    {"cu_group.count", Better::neither, "as cus"},
-    {"cu_group.filled_first", Better::neither, "an order, no capacity"},
-    {"cu_array.wavefront", Better::neither, "a unit, no capacity"},
+    {"cu_group.cus", Better::more},  // the change repeats all groups, and their arithmetic grows with them
+    {"cu_group.count", Better::neither, "the change of cu_group.cus adds groups already"},
+    {"cu_group.filled_first", Better::neither, "an order, not a capacity"},
+    {"cu_array.wavefront", Better::neither, "a unit, not a capacity"},
     {"cu_array.threads_per_cu", Better::more},
     {"cu_array.workgroups_per_cu", Better::more},
     {"cu_array.registers_per_cu", Better::more},
-    {"cu_array.register_granularity", Better::neither, "a unit, no capacity"},
+    {"cu_array.register_granularity", Better::neither, "a unit, not a capacity"},
     {"cu_array.lds_per_cu", Better::more},
-    {"cu_array.cluster_max", Better::neither, "what kernels may ask for, and a library that does gets other places"},
-    {"cu_array.partition_step", Better::neither, "what may be reserved, no capacity"},
+    {"cu_array.cluster_max", Better::neither, "larger clusters, which a library may then request, get other places"},
+    {"cu_array.partition_step", Better::neither, "the step in which CUs may be reserved, not a capacity"},
     {"cu_array.clock", Better::more},
     {"cu_array.vector_fp32", Better::more},
     {"cu_array.matrix_16bit", Better::more},
     {"cu_array.matrix_efficiency", Better::more},
     {"cu_array.matrix_clock", Better::more},
-    {"cu_array.younger_matrix_share", Better::neither, "how the rate of a CU is dealt out, no capacity"},
+    {"cu_array.younger_matrix_share", Better::neither,
+     "determines how a CU's workgroups share its rate, not a capacity"},
     {"cu_array.bytes_in_flight_per_cu", Better::more},
-    {"cu_array.ports", Better::neither, "an order, no capacity"},
+    {"cu_array.ports", Better::neither, "an order, not a capacity"},
     {"cu_array.port_queue", Better::more},
     {"cu_array.load_per_group", Better::more},
     {"cu_array.load_store_per_cu", Better::more},
@@ -71,17 +72,18 @@ constexpr Direction directions[] = {
     {"cache.popular_cost", Better::less},
     {"cache.popular_row", Better::less},
     {"cache.hit_latency", Better::less},
-    {"cache.line", Better::neither, "long lines help neighbours and cost rows read at random"},
+    {"cache.line", Better::neither, "long lines help neighbouring accesses, but cost time if rows are read at random"},
 
     {"decompressor.engines", Better::more},
     {"decompressor.bandwidth", Better::more},
-    {"decompressor.largest", Better::neither, "what it takes, and how many chunks are chosen"},
+    {"decompressor.largest", Better::neither,
+     "the largest buffer that it accepts, which also determines the number of chunks"},
     {"decompressor.command", Better::less},
-    {"decompressor.bytes_in_flight", Better::neither, "a weight against other traffic, no capacity"},
+    {"decompressor.bytes_in_flight", Better::neither, "a weight against other traffic, not a capacity"},
 
     {"dma.engines", Better::more},
     {"dma.peer_concurrency", Better::neither,
-     "copies side by side all arrive late, one after the other most arrive sooner"},
+     "concurrent copies all arrive late; if they run one after the other, most arrive sooner"},
     {"dma.bandwidth", Better::more},
     {"dma.first_command", Better::less},
     {"dma.next_command", Better::less},
@@ -89,7 +91,7 @@ constexpr Direction directions[] = {
     {"dma.completion", Better::less},
     {"dma.local_command", Better::less},
     {"dma.queued_enqueue", Better::less},
-    {"dma.bytes_in_flight", Better::neither, "a weight against other traffic, no capacity"},
+    {"dma.bytes_in_flight", Better::neither, "a weight against other traffic, not a capacity"},
 
     {"node.links_per_pair", Better::more},
     {"scale_up_port.links", Better::more},
@@ -107,14 +109,14 @@ constexpr Direction directions[] = {
     {"host.kernel_start", Better::less},
     {"host.queue_gap", Better::less},
     {"host.poll_interval", Better::less},  // only by integer factors, else a poll may come later
-    {"host.event_pair", Better::neither, "part of measured times, as those of copy commands, not of the machine's"},
+    {"host.event_pair", Better::neither, "part of the time between two events, not of the time of the run"},
 
     {"nic.bandwidth", Better::more},
     {"nic.payload_efficiency", Better::more},
     {"nic.latency", Better::less},
     {"nic.message_rate", Better::more},
     {"nic.queue_pair_message_rate", Better::more},
-    {"nic.queue_pairs", Better::neither, "messages of several queue pairs take turns, so that each ends later"},
+    {"nic.queue_pairs", Better::neither, "messages of several queue pairs take turns, so that each message ends later"},
     {"nic.wqe_build", Better::less},
     {"nic.doorbell", Better::less},
     {"nic.pcie_bandwidth", Better::more},
@@ -129,19 +131,19 @@ constexpr Direction directions[] = {
     {"reduction.rate", Better::more},
     {"reduction.latency", Better::less},
     {"fat_tree.nodes_per_leaf", Better::neither, "another wiring"},
-    {"fat_tree.spines", Better::neither, "the same uplinks in other pieces"},
-    {"fat_tree.planes", Better::neither, "a port in pieces, of which a queue pair has one"},
+    {"fat_tree.spines", Better::neither, "divides the same uplinks into other pieces"},
+    {"fat_tree.planes", Better::neither, "divides a port into pieces, of which a queue pair uses one"},
     {"fat_tree.oversubscription", Better::less},
     {"fat_tree.link_latency", Better::less},
     {"fat_tree.switch_latency", Better::less},
-    {"fat_tree.seed", Better::neither, "other ways"},
+    {"fat_tree.seed", Better::neither, "selects other paths"},
     {"rail_fat_tree.nodes_per_leaf", Better::neither, "another wiring"},
-    {"rail_fat_tree.spines", Better::neither, "the same uplinks in other pieces"},
-    {"rail_fat_tree.planes", Better::neither, "a port in pieces, of which a queue pair has one"},
+    {"rail_fat_tree.spines", Better::neither, "divides the same uplinks into other pieces"},
+    {"rail_fat_tree.planes", Better::neither, "divides a port into pieces, of which a queue pair uses one"},
     {"rail_fat_tree.oversubscription", Better::less},
     {"rail_fat_tree.link_latency", Better::less},
     {"rail_fat_tree.switch_latency", Better::less},
-    {"rail_fat_tree.seed", Better::neither, "other ways"},
+    {"rail_fat_tree.seed", Better::neither, "selects other paths"},
     {"torus.dimensions", Better::neither, "another wiring"},
     {"torus_link.bandwidth", Better::more},
     {"torus_link.latency", Better::less},
@@ -149,10 +151,11 @@ constexpr Direction directions[] = {
     {"dragonfly.routers_per_group", Better::neither, "another wiring"},
     {"dragonfly.nodes_per_router", Better::neither, "another wiring"},
     {"dragonfly.spines_per_group", Better::neither, "another wiring"},
-    {"dragonfly.global_links", Better::neither, "queue pairs choose among more, and may meet where they did not"},
+    {"dragonfly.global_links", Better::neither,
+     "queue pairs choose among more links, and may meet on a link although they did not before"},
     {"dragonfly.link_latency", Better::less},
     {"dragonfly.switch_latency", Better::less},
-    {"dragonfly.seed", Better::neither, "other ways"},
+    {"dragonfly.seed", Better::neither, "selects other paths"},
     {"dragonfly_link.bandwidth", Better::more},
     {"dragonfly_link.latency", Better::less},
     {"power.idle", Better::neither, "the clock of a burst does not depend on it (law operated)"},
@@ -169,7 +172,7 @@ constexpr Direction directions[] = {
     {"power.voltage_slope", Better::neither, "the clock of a burst does not depend on it (law operated)"},
     {"power.matrix_dip", Better::neither, "the clock of a burst does not depend on it (law operated)"},
     {"power.lowest_clock", Better::neither, "the clock of a burst does not depend on it (law operated)"},
-    {"network.chunk", Better::neither, "the model's resolution"},
+    {"network.chunk", Better::neither, "the resolution of the model"},
 };
 
 bool is_number(const Shape& shape) {
@@ -187,7 +190,7 @@ const config::Description* spec_of(const Shape& shape) {
   return catalogue.find(shape.elsewhere);
 }
 
-// The value of a node that is a plain value or a mapping of value and source.
+// Returns the value of a node, which is either a plain value or a map of value and source.
 const config::Node& value_of(const config::Node& node) {
   const config::Node* value = config::is_sourced_form(node) ? node.find("value") : nullptr;
   return value ? *value : node;
@@ -199,11 +202,11 @@ struct Walk {
   void value(const config::Node& written, const Shape& shape, const config::Field& field, const std::string& name,
              const std::string& own_path) {
     const config::Node& node = value_of(written);
-    // --set replaces a number together with its source, but only single items of a list.
+    // --set replaces a number together with its source. Of a list with a source it replaces single items of `value`.
     const bool within = &node != &written && !node.is_scalar();
     const std::string path = within ? own_path + ".value" : own_path;
     if (const config::Description* spec = spec_of(shape)) {
-      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: all fields have defaults
+      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: all fields have their defaults
     } else if (shape.form == Shape::Form::list || shape.form == Shape::Form::map) {
       for (std::size_t i = 0; i < node.items.size(); ++i)
         value(node.items[i], shape.element.front(), field, name, fmt::format("{}.{}", path, i));
@@ -232,7 +235,7 @@ struct Walk {
   }
 };
 
-// Names of all numbers of hardware specs; those of libraries are not included.
+// Adds the names of all numbers of hardware specs, without those of libraries.
 void names_of(const config::Description& spec, std::set<std::string>& names) {
   for (const config::Field& field : spec.fields) {
     const Shape& shape = field.type.shape.innermost();
@@ -246,7 +249,7 @@ const Parameter* find(const std::vector<Parameter>& all, const std::string& name
   return at == all.end() ? nullptr : &*at;
 }
 
-// The CU groups as YAML, without the outer brackets.
+// Returns the CU groups as YAML, without the outer brackets.
 std::string groups_of(const std::vector<Parameter>& all) {
   std::string text;
   for (const Parameter& one : all) {

@@ -31,11 +31,11 @@ struct Parameter {
 
 bool is_rate(const Parameter& one);
 
-// All numbers that a spec of that description has in `tree`, written or by default. `path` is its path.
+// Returns all numbers that a spec with this description has in `tree`, written or by default. `path`: path of the spec.
 std::vector<Parameter> parameters_of(const config::Node& tree, const config::Description& spec,
                                      const std::string& path);
 
-// Table entry of a number of a hardware component.
+// Entry of the table of parameters.cpp for a number of a hardware component.
 struct Direction {
   const char* name;
   Better better;
@@ -43,11 +43,11 @@ struct Direction {
 };
 const Direction* direction_of(const std::string& name);
 
-// Errors: numbers of specs that are not in the table, and entries of the table without a number.
+// Returns the errors of the table: numbers of specs that it lacks, and entries that no spec has.
 std::vector<std::string> undeclared();
 
-// The changes that make `one` better by `factor`, with those that go along in hardware: more CUs have more arithmetic.
-// Nothing if it cannot get better.
+// Returns the changes that make `one` better by `factor`, including changes that necessarily come with it in hardware:
+// more CUs have more arithmetic. Nothing if the number cannot get better.
 std::optional<std::vector<Change>> made_better(const std::vector<Parameter>& all, const Parameter& one, double factor);
 
 }  // namespace moire::laws

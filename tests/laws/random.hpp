@@ -20,7 +20,7 @@ class Random {
     z = (z ^ z >> 27) * 0x94D049BB133111EBU;
     return z ^ z >> 31;
   }
-  // Uses up the bytes first, as few per number as its range needs, then continues as from a seed.
+  // Takes numbers from the bytes first, with as few bytes per number as its range needs. Then continues as from a seed.
   explicit Random(std::string_view bytes) : state_(bytes.size()), bytes_(bytes) {}
 
   std::uint64_t below(std::uint64_t n) {

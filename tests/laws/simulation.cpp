@@ -41,7 +41,7 @@ class Ledger final : public program::Observer {
     if (!span.path.starts_with("NIC")) return;
     const bool relayed = span.relay != program::no_rank;
     moved(relayed ? span.relay : span.source, span.destination, span.bytes.value);
-    // A flag without data (8 B) was not stored to the relay before.
+    // The data of a relayed put were stored to the relay before, but a flag without data (8 B) was not.
     if (relayed && span.bytes.value > 8) outcome_.handed_on[span.relay] += span.bytes.value;
   }
   void copy(const program::CopySpan& span) override {
@@ -63,7 +63,7 @@ class Ledger final : public program::Observer {
 
 std::string folder() { return support::source_dir() + "/configs/"; }
 
-// The tree of a file with all its includes.
+// Returns the tree of a file with all its includes.
 config::Node loaded(const std::filesystem::path& file) {
   config::Diagnostics diagnostics;
   auto tree = config::load(file, {}, diagnostics);
@@ -165,7 +165,7 @@ Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Foldin
 
 Outcome simulate_in_child(const Scenario& scenario) {
   Outcome outcome;
-  std::cout << std::flush;  // or the child would write it once more
+  std::cout << std::flush;  // otherwise the child would write the buffered text once more
   try {
     outcome.result = study::simulate_in_child(
         [&] {

@@ -36,19 +36,19 @@ struct Outcome {
 };
 const char* name_of(Outcome::Kind kind);
 
-// The YAML tree of a system; it is read once.
+// Returns the YAML tree of a system, which is read from its file once.
 const config::Node& system_tree(const std::string& name);
 std::vector<std::string> system_names();
-// Numbers of the system's hardware, and the same with those of its libraries, before changes.
+// Return the numbers of a system before changes: those of the hardware only, and those of hardware and libraries.
 const std::vector<Parameter>& hardware_of(const std::string& system);
 const std::vector<Parameter>& all_numbers_of(const std::string& system);
 
-// The run is cut after `most_spans` steps of workgroups, queues, copies and puts. With 0 it is not observed at all, so
-// that it has metrics only, and is never cut. With folding, the results per rank cover only the ranks that are
-// simulated.
+// Simulates a scenario, and cuts the run after `most_spans` steps of workgroups, queues, copies and puts. With 0 the
+// run has no observer: it is never cut, and has metrics but no results per rank. With folding, results per rank cover
+// only the ranks that are simulated.
 Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Folding folding = study::Folding::off);
 
-// As without an observer, in a child process, because a process can simulate with SimGrid's flows only once.
+// Simulates without an observer in a child process, because a process can simulate with SimGrid's flows only once.
 Outcome simulate_in_child(const Scenario& scenario);
 
 }  // namespace moire::laws

@@ -9,7 +9,8 @@ namespace moire::laws {
 bool in_a_row(const Case& one) {
   return one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
          !one.work.is("algorithm", "direct") && !one.work.is("algorithm", "tree") &&
-         !one.work.is("algorithm", "recursive") && !one.work.is("algorithm", "pat") && !one.work.by_switch() && one.op != "all_to_all" && one.op != "send_recv";
+         !one.work.is("algorithm", "recursive") && !one.work.is("algorithm", "pat") && !one.work.by_switch() &&
+         one.op != "all_to_all" && one.op != "send_recv";
 }
 
 double most_reordered_of(const Case& one) {

@@ -44,7 +44,7 @@ bool one_of(const std::string& word, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
 }
 
-// The algorithm of an all-reduce that sums in switches, if the machine and its library have one; else a tree.
+// Returns the algorithm of an all-reduce that sums in switches, if the machine and its library have one; else "tree".
 const char* by_switches(const Case& one) {
   if (!wired(one.system) || meshed(one.system) || one.gpus < 2 ||
       number_of(one.system, "system.node.gpu.port.multicast_efficiency", 0) == 0 ||
@@ -166,12 +166,13 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   add("communication_cus", random.of<const char*>({"1", "4", "16"}));
   if (random.one_in(3)) add("copy_streams", random.of<const char*>({"2", "8"}));
   if (how == Draw::loose || !random.one_in(2)) return;
-  // Many rows of tiles in each block, whose workgroups wait for different chunks and need the same columns of B.
+  // Gives each block many rows of tiles. Their workgroups wait for different chunks and need the same columns of B.
   for (Key& key : one.work.keys)
     if (key.name == "gemm.m") key.text = std::to_string(one.nodes * one.gpus * random.of({256, 512, 768, 1024}));
 }
 
-// The library chooses the kernels of its products, so another size may have other kernels.
+// Draws the keys of a transformer, whose size is the length of its sequences. The library chooses the kernels of the
+// matrix products, so another size may have other kernels.
 void draw_transformer(Case& one, Random& random) {
   const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
   add("model", random.of<const char*>({"../models/llama2_70b.yaml", "../models/gpt3_175b.yaml"}));
@@ -187,7 +188,7 @@ void draw_transformer(Case& one, Random& random) {
   if (random.one_in(3)) add("library", "../libraries/nccl.yaml");
 }
 
-// As for a transformer, the size is the length of the sequences.
+// Draws the keys of a data-parallel step, whose size is the length of its sequences, as for a transformer.
 void draw_data_parallel(Case& one, Random& random) {
   const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
   const bool sharded = random.one_in(2);
@@ -195,7 +196,8 @@ void draw_data_parallel(Case& one, Random& random) {
   const std::string codec = codec::flow(codec::example_codec(4, 20, 6));
   const bool coded = by != "by: library" && random.one_in(2);
   const std::string how = coded ? fmt::format(", compression: every_hop, codec: {}", codec) : "";
-  // The model is small, because the gradients of a published model would be cut: 720,896 parameters per layer.
+  // The model is small (720,896 parameters per layer), because runs with the gradients of a published model would be
+  // cut.
   add("model",
       "{layers: {value: 3, source: s}, hidden: {value: 256, source: s}, heads: {value: 8, source: s}, kv_heads: "
       "{value: "
@@ -213,13 +215,13 @@ void draw_data_parallel(Case& one, Random& random) {
                                   random.of<const char*>({"all_gather", "all_gather", "broadcast"})));
 }
 
-// A codec as "ratio operations clocks", and "engine" if it decompresses on the GPU's engine. The key's time is both
-// that of a call and that until the host knows that a kernel has ended.
+// Draws a codec as the text "ratio operations clocks", with "engine" at its end if it decompresses on the GPU's engine.
+// The time of the key is used twice: for a call, and until the host knows that a kernel has ended.
 void draw_codec(Case& one, Random& random) {
   std::string codec = random.of<const char*>({"1 100 6", "4 300 6", "8 20 0", "1.5 0 0", "2 2000 4"});
   if (one.system == "8xb200" && one.op == "decompress" && random.one_in(2)) {
     codec += " engine";
-    one.work.size = std::min(one.work.size, 4e6);  // the most that it takes
+    one.work.size = std::min(one.work.size, 4e6);  // bytes; the largest buffer that the engine accepts
   }
   one.work.keys.push_back({"codec", codec, random.of({0., 1'000'000., 20'000'000.})});
   constexpr double most_chunks = 5;
@@ -234,7 +236,7 @@ void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
   add("algorithm", algorithm);
   add("compression", compression);
   if (compression != "off") draw_codec(one, random);
-  // Without `chunks` their number depends on the machine, so strict cases always have it.
+  // Without the key `chunks` the number of chunks depends on the machine, so strict cases always have the key.
   if (how == Draw::strict) one.work.size = std::max(one.work.size, 16.);
   if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "3", "8", "16"}));
   if (random.one_in(3)) add("streams", random.of<const char*>({"2", "4"}));
@@ -252,7 +254,8 @@ void draw_chunked_ring(Case& one, Random& random, Draw how) {
   const std::string compression = random.of<const char*>({"off", "every_hop", sums_only ? "every_hop" : "root"});
   add("compression", compression);
   if (compression != "off") draw_codec(one, random);
-  // Without `chunks` their number depends on the machine, so strict cases always have it. A share has a byte for each.
+  // Without the key `chunks` the number of chunks depends on the machine, so strict cases always have the key. A share
+  // has at least one byte per chunk.
   const double shares = one.op == "chunked_all_gather" ? 1 : static_cast<double>(one.nodes * one.gpus);
   if (how == Draw::strict) one.work.size = std::max(one.work.size, 16 * shares);
   if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "2", "3", "16"}));
@@ -339,7 +342,7 @@ void draw_plan(Case& one, Random& random) {
 void draw_trace(Case& one, Random& random, Draw how) {
   auto& keys = one.work.keys;
   keys = {{"file", "../../tests/data/tiny_trace.csv"}, {"row", "512 B"}};
-  // Recorded times are those of one machine, so strict cases do not use them.
+  // Recorded times belong to one machine, so strict cases do not use them.
   if (how == Draw::loose && random.one_in(3)) keys.push_back({"timing", "recorded"});
   if (random.one_in(3)) keys.push_back({"unit", random.of<const char*>({"vector", "matrix"})});
   if (random.one_in(3)) keys.push_back({"math_efficiency", "0.5"});
@@ -347,10 +350,10 @@ void draw_trace(Case& one, Random& random, Draw how) {
   if (random.one_in(3)) keys.push_back({"fence", "", random.of({0., 1'000'000.})});
 }
 
-// Largest size with many ranks; larger cases would be cut.
+// Largest size in bytes with many ranks; larger cases would be cut.
 constexpr double most_of_many = 4194304;
 
-// Sizes are multiples of this, which all units of the plans divide.
+// Sizes of MSCCL++ plans are multiples of this number of bytes, which is a multiple of every plan's unit.
 constexpr double plan_unit = 49152;
 
 void draw_ranks(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
@@ -453,11 +456,11 @@ std::vector<Change> Case::machine() const {
   set("system.nodes", nodes);
   set("system.node.gpus", gpus);
   const auto nics = static_cast<std::int64_t>(number_of(system, "system.node.nics", 0));
-  if (nics > 0) set("system.node.nics", std::min(nics, gpus));  // else the same number of NICs per GPU as before
-  // Heavy traffic between nodes gets larger network chunks, or a run would take minutes.
+  if (nics > 0) set("system.node.nics", std::min(nics, gpus));  // otherwise nics would scale with gpus
+  // Programs with much traffic between nodes get larger network chunks, because the run would otherwise take minutes.
   constexpr double most_pieces = 2e5;
   const auto ranks = static_cast<double>(nodes * gpus);
-  constexpr double gradients = 4e6;  // of data_parallel_step
+  constexpr double gradients = 4e6;  // approximate bytes of the gradients of data_parallel_step
   const double traffic =
       (work.op == "data_parallel_step" ? gradients : work.size) * ranks *
       (one_of(op, {"all_gather", "broadcast", "chunked_broadcast", "chunked_all_gather"}) ? ranks : 2);

@@ -34,8 +34,8 @@ struct Workload {
   bool is(const std::string& key, const std::string& text) const;
   bool collective() const;
   bool chunked_ring() const;
-  bool by_switch() const;  // switches sum, so that fewer bytes travel than ranks sum
-  bool hosted() const;     // a host thread of a rank serves several streams
+  bool by_switch() const;  // true if switches compute the sums, so that fewer bytes reach the ranks
+  bool hosted() const;     // true if a host thread of a rank serves several streams
   bool sized() const { return op != "wg_trace"; }
   std::string text(double times = 1) const;  // {op: {...}} with all times multiplied by `times`
 };
@@ -55,7 +55,7 @@ struct Case {
 void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks);
 double draw_size(const std::string& op, Size size, Random& random);
 
-// A number of a shipped system; `absent` if it has none there.
+// Returns the number that a shipped system has at `path`, or `absent`.
 double number_of(const std::string& system, const std::string& path, double absent);
 bool wired(const std::string& system);
 bool meshed(const std::string& system);

@@ -1,5 +1,5 @@
-// The common part of the tests of chunked collectives: programs made of operators, counts of their operations, and the
-// times of the stages that closed forms consist of.
+// Common code of the tests of chunked collectives: builds programs from operators, counts their operations, and
+// computes the times of the stages that closed forms add up.
 #pragma once
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ inline replay::Result run(const std::string& operations, const EquippedSystem& s
   return result;
 }
 
-// Counts the operations of a program by what they do.
+// The operations of a program, counted by their effect.
 
 struct Walk {
   std::map<std::pair<Rank, Rank>, double> bytes;
@@ -97,7 +97,7 @@ inline Walk walk(const program::Program& program) {
   return all;
 }
 
-// GPUs on nodes of their own, and the time of a chunk to the next GPU.
+// A chain of GPUs, one per node, and the time in which a chunk reaches the next GPU.
 struct Pipeline {
   EquippedSystem system;
   double chunks, ranks, chunk, latency, rate = 25e9;
@@ -113,12 +113,12 @@ inline Pipeline pipeline(Rank ranks, std::int64_t chunks, double bytes) {
   std::vector<core::LinkId> path;
   const core::Topology& topology = machine->service<part::Networks>().topology();
   topology.route(0, 1, 0, path);
-  made.latency = 300e-9 + 800e-9 + 300e-9 + 200e-9 + 20e-9 + 500e-9 + 400e-9;  // of the example's NIC
+  made.latency = 300e-9 + 800e-9 + 300e-9 + 200e-9 + 20e-9 + 500e-9 + 400e-9;  // latencies of the example's NIC
   for (const core::LinkId link : path) made.latency += topology.links()[link].latency.seconds();
   return made;
 }
 
-// The time of an operator of the codec's folder.
+// Returns the time in seconds of a codec operator, such as `compress`, that runs alone.
 inline double alone(const EquippedSystem& system, const char* op, double bytes, const std::string& codec) {
   return run(fmt::format("{{{}: {{bytes: {} B, codec: {}}}}}", op, bytes, codec::flow(codec)), system).end.seconds();
 }

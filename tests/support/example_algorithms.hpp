@@ -9,7 +9,7 @@
 
 namespace moire::msccl {
 
-// A place in a buffer: i(3), s(0).
+// A chunk of a buffer: i(3) is chunk 3 of the input, s(0) chunk 0 of the scratch buffer.
 struct Spot3 {
   Buffer buffer;
   std::int32_t offset;
@@ -18,7 +18,7 @@ inline Spot3 i(std::int32_t offset) { return {Buffer::input, offset}; }
 inline Spot3 o(std::int32_t offset) { return {Buffer::output, offset}; }
 inline Spot3 s(std::int32_t offset) { return {Buffer::scratch, offset}; }
 
-// Position of a step, for dependencies of later ones.
+// Position of a step, on which later steps can depend.
 struct Made {
   std::int32_t gpu = 0;
   std::int32_t block = 0;
@@ -44,7 +44,7 @@ class Maker {
       gpu.scratch_chunks = scratch;
     }
   }
-  // Index of the thread block with these connections; adds it if there is none.
+  // Returns the index of the thread block with these connections. Adds the block if there is none.
   std::int32_t block(std::int32_t gpu, std::int32_t send, std::int32_t recv, std::int32_t channel = 0) {
     std::vector<ThreadBlock>& blocks = made.gpus[gpu].blocks;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -90,7 +90,7 @@ class Maker {
   }
 };
 
-// One thread block per GPU. Chunk c starts at GPU c and goes around the ring twice.
+// An all-reduce by one thread block per GPU. Chunk c starts at GPU c and passes the ring twice.
 inline Algorithm ring_all_reduce(std::int32_t n, Protocol protocol = Protocol::ll, int per_step = 1) {
   Maker maker(Collective::all_reduce, protocol, n, n * per_step, true);
   maker.buffers(n * per_step, 0, 0);
@@ -109,8 +109,8 @@ inline Algorithm ring_all_reduce(std::int32_t n, Protocol protocol = Protocol::l
   return maker.made;
 }
 
-// Every GPU sums one part, which all others send to it, and sends the sum to all. A part has `per_part` chunks, which
-// are sent in one step but added one by one.
+// An all-reduce in which every GPU receives one part from all other GPUs, sums it, and sends the sum to all. A part has
+// `per_part` chunks, which are sent in one step but added one by one.
 inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Protocol protocol = Protocol::simple) {
   Maker maker(Collective::all_reduce, protocol, n, n * per_part, true);
   maker.buffers(n * per_part, 0, (n - 1) * per_part);
@@ -144,7 +144,7 @@ inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Pro
   return maker.made;
 }
 
-// Every round sends twice as many chunks as the previous one.
+// An all-gather in which every round sends twice as many chunks as the previous round.
 inline Algorithm recursive_doubling_all_gather(std::int32_t n, Protocol protocol = Protocol::ll) {
   Maker maker(Collective::all_gather, protocol, n, n, true);
   maker.buffers(0, n, 0);
@@ -162,7 +162,8 @@ inline Algorithm recursive_doubling_all_gather(std::int32_t n, Protocol protocol
   return maker.made;
 }
 
-// The GPU with the receiver's index gathers its node's chunks for a receiver in another node, then sends them.
+// An All-to-All in two steps. For a receiver in another node, the GPU with the receiver's index in its own node gathers
+// the chunks of this node, and then sends them together.
 inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Protocol protocol = Protocol::simple) {
   const std::int32_t n = nodes * gpus;
   Maker maker(Collective::all_to_all, protocol, n, n, false);
@@ -205,7 +206,7 @@ inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Prot
   return maker.made;
 }
 
-// A chain, out of place: GPU 0 also copies the data to its own output.
+// A broadcast along a chain, out of place: GPU 0 also copies the data to its own output.
 inline Algorithm chain_broadcast(std::int32_t n, std::int32_t chunks, Protocol protocol = Protocol::simple) {
   Maker maker(Collective::broadcast, protocol, n, chunks, false);
   maker.buffers(0, chunks, 0);
@@ -224,7 +225,7 @@ inline Algorithm chain_broadcast(std::int32_t n, std::int32_t chunks, Protocol p
   return maker.made;
 }
 
-// A ring in which every GPU keeps the sum of its own part; out of place.
+// A reduce-scatter by a ring, out of place: every GPU keeps the sum of its own part.
 inline Algorithm ring_reduce_scatter(std::int32_t n, Protocol protocol = Protocol::ll128) {
   Maker maker(Collective::reduce_scatter, protocol, n, n, false);
   maker.buffers(n, 1, 0);

@@ -33,7 +33,7 @@ inline libraries::LibrarySpec example_channels(std::int64_t channels = 1) {
   return made;
 }
 
-// A protocol with flags in the lines: 64 threads with 8 B of data each.
+// A protocol whose lines have data and flags, like LL: 64 threads store 8 B of data each.
 inline libraries::ProtocolSpec example_lines() {
   libraries::ProtocolSpec made;
   made.threads = 64;

@@ -1,4 +1,5 @@
-// YAML of a codec for tests, for files that begin with `codec_sources`. Its kernels have no costs but their work.
+// Writes the YAML of a codec for tests. The file must begin with `codec_sources`. The codec's kernels have no costs
+// except their operations.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@ namespace moire::codec {
 
 inline constexpr const char* codec_sources = "sources: {s: a test}\n";
 
-// `operations`: per value. `cycles`: clocks from one operation of a thread to the next.
+// `operations`: number per value. `cycles`: clock cycles from one operation of a thread to its next one.
 inline std::string example_codec(double ratio, double operations = 0, double cycles = 0, double call_us = 0,
                                  double to_host_us = 0) {
   const std::string stage = fmt::format(

@@ -27,7 +27,7 @@ inline std::string wait(int channel = 0, const std::string& type = "memory") {
 inline std::string at(const std::string& buffer, int index, int size = 1) {
   return fmt::format(R"({{"type": "{}", "index": {}, "size": {}}})", buffer, index, size);
 }
-// A buffer of the peer: 0 input, 1 output, 2 scratch.
+// Chunks of a buffer of the peer. `buffer`: 0 input, 1 output, 2 scratch.
 inline std::string peers(int buffer, int index, int size = 1) {
   return fmt::format(R"({{"buffer_id": {}, "index": {}, "size": {}}})", buffer, index, size);
 }

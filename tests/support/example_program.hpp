@@ -31,7 +31,7 @@ class ListBody final : public program::KernelBody {
   Answer answer_;
 };
 
-// Workgroups have several strands, each of which is a list of phases.
+// Workgroups with several strands, each of which is a list of phases.
 class StrandBody final : public program::KernelBody {
  public:
   using Answer = std::function<Steps(Rank, std::int64_t, std::uint32_t)>;

@@ -1,4 +1,4 @@
-// A machine with round numbers for tests: sizes / rates are whole picoseconds.
+// A machine with round numbers for tests, so that a size over a rate is a whole number of picoseconds.
 #pragma once
 
 #include <stdexcept>
@@ -23,7 +23,7 @@ inline GpuSpec example_gpu() {
   gpu.compute.vector_fp32 = {8e12};    // 1 TFLOP/s per CU
   gpu.compute.matrix_16bit = {80e12};  // 5 TFLOP/s per CU with matrix_efficiency
   gpu.compute.matrix_efficiency = 0.5;
-  gpu.compute.bytes_in_flight_per_cu = {40e3};  // 100 GB/s at the unloaded latency
+  gpu.compute.bytes_in_flight_per_cu = {40e3};  // allows 100 GB/s at the unloaded latency
   gpu.compute.load_store_per_cu = {200e9};
   gpu.l2 = {.capacity = {1e6}, .bandwidth = {10e12}, .hit_latency = Time::from_ns(100)};
   gpu.hbm.capacity = {10e9};
@@ -38,9 +38,9 @@ inline GpuSpec example_gpu() {
   gpu.dma.next_command = Time::from_us(2);
   gpu.dma.bytes_in_flight = {400e3};
   gpu.port.links = 6;
-  gpu.port.link_bandwidth = {50e9};  // 300 GB/s
+  gpu.port.link_bandwidth = {50e9};  // 300 GB/s for the port
   gpu.port.store_latency = Time::from_ns(500);
-  gpu.port.store_window_per_cu = {25e3};  // 50 GB/s
+  gpu.port.store_window_per_cu = {25e3};  // allows 50 GB/s at the store latency
   return gpu;
 }
 

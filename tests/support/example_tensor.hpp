@@ -1,4 +1,4 @@
-// Tensor files in the formats of numpy and safetensors.
+// Makes the contents of tensor files in the formats of numpy and safetensors.
 #pragma once
 
 #include <cmath>
@@ -38,14 +38,14 @@ inline std::string safetensors(const std::string& header, const std::string& dat
   return little_endian(header.size(), 8) + header + data;
 }
 
-// The bf16 of an fp32, which is its upper half (rounded towards zero).
+// Returns the bf16 of an fp32: its upper half, which rounds towards zero.
 inline std::uint16_t bf16_of(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   return static_cast<std::uint16_t>(bits >> 16);
 }
 
-// Normally distributed values, which are the same on every machine.
+// Returns normally distributed values, which are the same on every machine.
 inline std::vector<float> normal_values(std::size_t count) {
   std::mt19937_64 random(1);
   const auto uniform = [&random] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };

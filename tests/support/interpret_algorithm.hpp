@@ -1,4 +1,5 @@
-// Runs the prover's interpreter on numbers of a test, for algorithms of collectives without a defined result.
+// Runs the prover's interpreter on numbers that a test chooses. The tests use it for algorithms of collectives that do
+// not define a result.
 #pragma once
 
 #include <fmt/format.h>
@@ -36,13 +37,13 @@ class Interpreter {
     const proof::Schedule run = schedule(program, msccl::most_chunks, most_calls, true);
     if (!run.complete) return fmt::format("rank {} hangs", program.blocks[run.stuck.front().block].gpu);
     proof::carry<Values::Value>(program, layout_, run.order, msccl::most_chunks, values_);
-    if (values_.read_nothing) return "a read of nothing";
+    if (values_.read_nothing) return "a read of memory that was not written";
     const proof::Races races = find_races(program, layout_, run.order, msccl::most_chunks, most_calls);
     return races.count == 0 ? "" : fmt::format("{} races", races.count);
   }
 
  private:
-  static constexpr std::uint32_t most_calls = 1024;  // per connection; more than these programs send
+  static constexpr std::uint32_t most_calls = 1024;  // per connection; these programs make fewer calls
 
   struct Values {
     using Value = std::uint64_t;

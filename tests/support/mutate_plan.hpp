@@ -9,7 +9,7 @@
 
 namespace moire::mscclpp {
 
-// Changes one operation (or a semaphore) at random.
+// Changes one operation or one semaphore of the plan at random.
 inline void mutate(Plan& plan, std::mt19937_64& random) {
   const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   Gpu& gpu = plan.gpus[below(plan.gpus.size())];
@@ -35,7 +35,7 @@ inline void mutate(Plan& plan, std::mt19937_64& random) {
         if (!operands->empty()) (*operands)[below(operands->size())].index ^= 1;
       }
       break;
-    case 4: {  // makes it relaxed, or no longer relaxed
+    case 4: {  // exchanges a signal or wait with its relaxed form
       const std::map<OpType, OpType> other = {{OpType::signal, OpType::relaxed_signal},
                                               {OpType::relaxed_signal, OpType::signal},
                                               {OpType::wait, OpType::relaxed_wait},

@@ -1,5 +1,5 @@
-// Runs a program on numbers, cell by cell, in a random order that its waits allow. It shares the representation of
-// steps, memory and goal with the prover, but not the method, so that tests can compare the two.
+// Runs a program on numbers, cell by cell, in a random order that the program's waits allow. It uses the prover's
+// representation of steps, memory and goal, but another method, so that tests can compare the two.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class RandomExecution {
  private:
   struct Place {
     std::size_t step = 0;
-    std::uint32_t cell = 0;  // within the step
+    std::uint32_t cell = 0;  // index of the next cell of the step
     std::int32_t published = none;
     std::vector<std::uint64_t> incoming = {};
     std::vector<std::uint64_t> outgoing = {};

@@ -1,5 +1,6 @@
 // Runs a plan thread by thread in a random order: stores arrive late, ranks enter and leave the call at any time, and
-// users overwrite their buffers afterwards. A plan that the checker accepts must give the right result in every order.
+// users overwrite their buffers after the call. A plan that the checker accepts must give the right result in every
+// order.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +66,7 @@ class RandomExecution {
   }
 
  private:
-  static constexpr std::size_t elements = 2;  // per slice
+  static constexpr std::size_t elements = 2;  // elements per slice
   static constexpr std::size_t threads_of_block = 2;
 
   struct Thread {
@@ -75,9 +76,10 @@ class RandomExecution {
     std::size_t next = 0;
     std::uint32_t round = 0;
     std::size_t inner = 0;
-    std::size_t progress = 0;  // within the current operation
+    std::size_t progress = 0;  // number of finished parts of the current operation
     bool arrived = false;
-    std::set<std::size_t> known;  // stores that may be in flight: its own, and those of threads it synchronised with
+    std::set<std::size_t> known;  // stores whose values it sees although they may be in flight: its own, and
+                                  // those of threads with which it has synchronised
   };
   struct Store {
     std::size_t address;
@@ -438,7 +440,7 @@ class RandomExecution {
   std::vector<std::uint64_t> initial_;
   std::vector<Thread> threads_;
   std::vector<Store> stores_;
-  std::map<std::size_t, std::vector<std::size_t>> issued_;  // by thread; some have arrived already
+  std::map<std::size_t, std::vector<std::size_t>> issued_;  // numbers of stores by thread; some of them have arrived
   std::map<std::size_t, std::deque<std::size_t>> under_way_;
   std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, std::uint64_t> signals_;
   std::map<std::pair<std::size_t, std::uint32_t>, std::deque<std::set<std::size_t>>> device_;

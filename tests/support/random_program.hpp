@@ -1,5 +1,5 @@
-// Random valid programs of the language, and a check that the compiled thread blocks compute the same as the operations
-// executed one after the other, for any replication.
+// Makes random valid programs of the language for collectives (mscclang), and checks that the compiled thread blocks
+// compute the same as the operations executed one after the other, for any replication.
 #pragma once
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ class RandomProgram {
     const Placement placement{.channel = one_channel_ ? 0 : pick(0, 4) == 0 ? pick(0, 2) : -1};
     try {
       if (pick(0, 1) == 0) {
-        // A chain of operations, which the compiler can fuse.
+        // Adds a chain of operations, which the compiler can fuse.
         Chunk chunk = *from;
         for (std::int32_t hops = pick(1, 4); hops > 0; --hops) {
           const std::int32_t to = pick(0, program_->options().ranks - 1);
@@ -84,7 +84,7 @@ class RandomProgram {
       } else if (const auto into = any(count)) {
         into->reduce(*from, placement);
       }
-    } catch (const ProgramError&) {  // outside a buffer, or onto itself: skips this operation
+    } catch (const ProgramError&) {  // the operation is outside a buffer or has itself as its target: skips it
     }
   }
 

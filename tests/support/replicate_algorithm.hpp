@@ -1,4 +1,4 @@
-// Replicates an algorithm for tests: several instances, each with its own channels and chunks.
+// Replicates an algorithm for tests: the result has several instances, each with its own channels and chunks.
 #pragma once
 
 #include "models/algorithms/msccl/algorithm.hpp"

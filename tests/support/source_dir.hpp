@@ -1,4 +1,4 @@
-// The root of the checkout, from which tests read shipped configurations and test data.
+// Returns the root of the checkout, from which tests read shipped configurations and test data.
 #pragma once
 
 #include <string>

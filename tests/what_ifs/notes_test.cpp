@@ -1,4 +1,4 @@
-// Notes and additional metrics of results.
+// Tests the notes on results, and the bandwidths of collectives.
 #include <gmock/gmock.h>
 
 #include "tests/what_ifs/ran.hpp"
@@ -52,7 +52,7 @@ TEST(Bandwidth, OfCollectivesIsAsNcclTestsReckon) {
   EXPECT_NEAR(gather.metric(0, "all_gather_busbw_gb_per_s"), algbw * 3 / 4, 1e-4);
   const Ran reduce = run("4xh200.yaml", "all_reduce: {" + bytes + "}");
   EXPECT_NEAR(reduce.metric(0, "all_reduce_busbw_gb_per_s") / reduce.metric(0, "all_reduce_algbw_gb_per_s"), 1.5, 1e-6);
-  // Several copies form one collective.
+  // The collective consists of several copies, but has one bandwidth.
   const Ran copies = run("4xh200.yaml", "all_to_all: {" + bytes + ", engine: dma}");
   EXPECT_NEAR(copies.metric(0, "all_to_all_busbw_gb_per_s") / copies.metric(0, "all_to_all_algbw_gb_per_s"), 0.75,
               1e-6);

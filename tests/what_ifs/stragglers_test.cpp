@@ -1,4 +1,4 @@
-// Runs with a slow part or a late rank.
+// Tests runs with a slow part or a late rank (`perturb`).
 #include <gmock/gmock.h>
 
 #include "tests/what_ifs/ran.hpp"

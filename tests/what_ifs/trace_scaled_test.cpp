@@ -1,4 +1,5 @@
-// Compares a trace that is scaled to more ranks with the operator that generates the same kernel for as many.
+// Compares a trace that is scaled to more ranks with the operator that generates the same kernel for this number of
+// ranks.
 #include <gtest/gtest.h>
 
 #include "tests/what_ifs/ran.hpp"

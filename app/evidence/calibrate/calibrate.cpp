@@ -22,18 +22,18 @@ namespace {
 
 using Rows = std::vector<const measurements::MeasuredValue*>;
 
-constexpr double confirmed = 5e-5;
+constexpr double confirmed = 5e-5;  // relative difference at which a reading confirms the file's value
 constexpr int fitted_digits = 4;
 constexpr int least_evaluations = 60;
 constexpr int evaluations_per_parameter = 150;
-// A parameter is determined by points if changing it moves one of them by more than this fraction.
+// Points determine a parameter if changing it moves the simulated value of a point by more than this fraction.
 constexpr double least_effect = 1e-3;
-constexpr double far = 0.5;   // the change tried before a search: do the points depend on the parameter at all?
-constexpr double near = 0.1;  // the change tried after it: do the points give more than a bound?
-constexpr double no_worse = 1.001;
-constexpr int halvings = 12;
+constexpr double far = 0.5;   // relative change that tests, before a search, if points depend on the parameter at all
+constexpr double near = 0.1;  // relative change that tests, after a search, if points give more than a bound
+constexpr double no_worse = 1.001;  // ratio up to which two losses count as equal
+constexpr int halvings = 12;        // of the interval between the fitted and the original value
 
-// At most `at_most` rows, evenly spread, including the first and the last.
+// Returns at most `at_most` rows, evenly spread, including the first and the last.
 Rows thinned(const Rows& rows, std::size_t at_most) {
   if (rows.size() <= at_most) return rows;
   Rows out;
@@ -65,7 +65,7 @@ class Calibrator {
     state_groups();
     measurements::check_simulations(measurements_, system(gpu()), known_, diagnostics);
     if (!diagnostics.ok()) return std::nullopt;
-    // The results must not depend on the values that the hardware file had at the beginning.
+    // Sets the starts of all searches, because results must not depend on the values that the hardware file had.
     for (const Stage& stage : stages()) {
       Points points;
       add_points(stage, points);
@@ -127,12 +127,12 @@ class Calibrator {
     return config::join(words);
   }
 
-  // A file of another GPU serves as a template, so its name is replaced.
+  // Replaces the name if the file of another GPU serves as a template.
   void state_name() {
     const std::string was = hardware_.name();
     if (was.find(measurements_.gpu) != std::string::npos) return;
-    hardware_.rename(measurements_.gpu,
-                     fmt::format("# {}: calibrated; what nothing measured is that of {}.", measurements_.gpu, was));
+    hardware_.rename(measurements_.gpu, fmt::format("# {}: calibrated; values that were not measured are those of {}.",
+                                                    measurements_.gpu, was));
     changes_.push_back({"name", was, measurements_.gpu, "header", 0, std::nullopt, std::nullopt});
   }
 
@@ -166,7 +166,7 @@ class Calibrator {
     }
     for (const auto& [reading, found] : all) {
       const std::string& key = keys.at(reading->stage);
-      // The driver rounds values: 26.562 GB/s confirms 26.5625.
+      // The driver rounds values: 26.562 GB/s confirms 26.5625 GB/s in the file.
       const double was = hardware_.number(reading->path).value_or(0);
       const double value = std::abs(found.value - was) <= confirmed * was ? was : found.value;
       hardware_.state(reading->path, value, reading->digits, key, std::nullopt);
@@ -217,7 +217,7 @@ class Calibrator {
         {"compute.port_queue", queue, hardware_.text("compute.port_queue"), key, rows, std::nullopt, std::nullopt});
   }
 
-  // "18x6 6x4": 18 ports of 6 SMs and 6 ports of 4.
+  // Returns "18x6 6x4" for 18 ports of 6 SMs and 6 ports of 4 SMs.
   static std::string ports_text(const HardwareFile& hardware) {
     config::Diagnostics ignored;
     const auto gpu = hardware.spec(ignored);
@@ -242,7 +242,7 @@ class Calibrator {
     return config::join(words, " ");
   }
 
-  // The rows of a selection that can be simulated.
+  // Returns the rows of a selection that can be simulated.
   Rows rows_of(const Selection& selection) {
     Rows rows;
     for (const measurements::MeasuredValue* row : measurements_.all(selection.benchmark, selection.metric)) {
@@ -263,7 +263,7 @@ class Calibrator {
 
   struct Points {
     Rows rows;
-    std::vector<double> weight;  // selections have equal weights, whatever their numbers of points
+    std::vector<double> weight;  // selections have equal sums of weights, regardless of their numbers of points
   };
 
   void add_points(const Stage& stage, Points& points) {
@@ -285,7 +285,7 @@ class Calibrator {
   }
   double loss_of(const Points& points) { return calibrate::loss_of(deviations(points), points.weight); }
 
-  // Fits all parameters that these stages determined again, to all of their points at once.
+  // Repeats the fit of all parameters that the named stages have determined, now to all points of these stages at once.
   void refine(const std::vector<std::string>& names, const std::vector<std::vector<bool>>& told) {
     Points points;
     std::vector<const Parameter*> free;
@@ -317,7 +317,7 @@ class Calibrator {
     });
   }
 
-  // Returns which parameters the points determine.
+  // Fits the parameters of a stage. Returns for each parameter whether the points determine it.
   std::vector<bool> fit(const Stage& stage, bool first) {
     std::vector<bool> told(stage.parameters.size(), false);
     Points points;
@@ -325,7 +325,7 @@ class Calibrator {
     const Rows& rows = points.rows;
     if (rows.empty()) return told;
     for (const Parameter& parameter : stage.parameters) {
-      if (!hardware_.number(parameter.path)) start(parameter);  // an earlier pass removed it
+      if (!hardware_.number(parameter.path)) start(parameter);  // an earlier pass removed the value
     }
     for (std::size_t i = 0; i < stage.parameters.size(); ++i) told[i] = has_effect(stage.parameters[i], rows, far);
     std::vector<const Parameter*> free;
@@ -338,7 +338,7 @@ class Calibrator {
     } else if (stage.steps && !free.empty()) {
       put(free, scan(variables_of(free), points.weight, deviations_at(free, points)));
     } else if (!free.empty() && (first || !refined_later(stage))) {
-      // Later passes start near the right minimum.
+      // The first pass may need several starts. Later passes start near the right minimum.
       search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, points);
     }
     for (std::size_t i = 0; i < told.size(); ++i) {
@@ -361,8 +361,9 @@ class Calibrator {
                   std::clamp(guess.value_or(value.value_or((parameter.low + high) / 2)), parameter.low, high));
   }
 
-  // If small changes of a parameter have no effect, the points give only a bound. Then takes the value nearest to that
-  // of the hardware file that fits equally well. False if that is the file's own value.
+  // If small changes of a parameter have no effect, the points give only a bound of it. In this case, the function
+  // takes the value that fits equally well and is nearest to the original file's value. Returns false if the original
+  // value itself fits.
   template <class Loss>
   bool beyond_bound(const Parameter& parameter, const Rows& rows, const Loss& loss) {
     const auto own = original_.number(parameter.path);
@@ -383,7 +384,7 @@ class Calibrator {
     return true;
   }
 
-  // True if some point depends on the parameter.
+  // True if a relative `change` of the parameter moves the simulated value of some point.
   bool has_effect(const Parameter& parameter, const Rows& rows, double change) {
     const std::string& path = parameter.path;
     const double value = *hardware_.number(path);
@@ -450,7 +451,7 @@ class Calibrator {
       std::vector<Variable> from = variables;
       for (Variable& variable : from) variable.start *= factor;
       const std::vector<double> found = fit_points(from, points.weight, evaluations, at);
-      // Searches that reach the same minimum end at slightly different places.
+      // Searches that reach the same minimum end at slightly different values, so a tiny gain does not count.
       if (const double own = calibrate::loss_of(at(found), points.weight); own * no_worse < least) {
         least = own;
         best = found;
@@ -470,7 +471,7 @@ class Calibrator {
       if (told[i]) continue;
       hardware_.take_over(stage.parameters[i].path, original_);
       kept_.push_back(fmt::format("{}: {}", stage.parameters[i].path,
-                                  rows.empty() ? "not in the measurements" : "its points do not tell it"));
+                                  rows.empty() ? "not in the measurements" : "its points do not determine it"));
     }
     if (std::none_of(told.begin(), told.end(), [](bool t) { return t; })) return;
     const Errors errors = errors_of(rows, simulated(rows));

@@ -12,16 +12,16 @@ namespace moire::calibrate {
 
 struct Options {
   link::Wiring wiring = link::Wiring::nvswitch;
-  int passes = 2;  // over all stages, since a later stage changes what an earlier one depends on
+  int passes = 2;  // over all stages, because a later stage changes values that an earlier stage depends on
 };
 
-// A parameter that was determined.
+// A parameter of the file that calibration has determined.
 struct Change {
   std::string path;
   std::string before;  // as written in the file; "" if it was absent
   std::string after;
   std::string source;              // key of the source
-  std::size_t points = 0;          // number of points it was determined from
+  std::size_t points = 0;          // number of points from which it was determined
   std::optional<double> residual;  // rms of the relative errors of these points
   std::optional<double> worst;     // largest error, with its sign
 };
@@ -29,7 +29,7 @@ struct Change {
 struct Found {
   std::vector<Change> changes;
   std::vector<std::string> kept;            // parameters that the measurements do not determine, "path: why"
-  std::vector<measurements::Curve> curves;  // of the result
+  std::vector<measurements::Curve> curves;  // curves of the calibrated GPU
   int simulations = 0;                      // number of simulated points
 };
 
@@ -37,7 +37,7 @@ struct Calibration : Found {
   HardwareFile hardware;
 };
 
-// "Moire calibration, 4x NVIDIA H200, 2026-11-21, driver ..., h200x4.measurements.csv"
+// Returns the origin of rows: "Moire calibration, 4x NVIDIA H200, 2026-11-21, driver ..., h200x4.measurements.csv"
 std::string provenance(const measurements::Measurements& measurements,
                        const std::vector<const measurements::MeasuredValue*>& rows);
 

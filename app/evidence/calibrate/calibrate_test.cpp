@@ -47,7 +47,7 @@ std::string row(const std::string& benchmark, const std::string& parameters, con
   return fmt::format("{},{},{},{},{},1,{},{}\n", benchmark, parameters, metric, value, unit, value, value);
 }
 
-// A measurements file with simulated values of a GPU at these points; times and rates have errors of up to `scatter`.
+// Returns rows with simulated values of a GPU at these points; times and rates have errors of up to `scatter`.
 std::string measured(const HardwareFile& gpu, const std::vector<std::pair<std::string, std::string>>& points,
                      double scatter = 0) {
   config::Diagnostics diagnostics;
@@ -178,7 +178,7 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
   EXPECT_THAT(result->hardware.yaml(), HasSubstr("Moire calibration, 4x NVIDIA H200, 2026-11-21, driver 580"));
 }
 
-// Changes every simulated value by up to 1e-9 of it, as another solver might; the error varies from value to value.
+// Changes each simulated value by up to 1e-9 of its size, as another solver might. The change varies between values.
 std::vector<microbench::Benchmark> with_other_digits() {
   std::vector<microbench::Benchmark> out = microbench::all();
   for (microbench::Benchmark& benchmark : out) {
@@ -271,7 +271,7 @@ TEST(Calibrate, SourcesNameTheFilesOfTheirPoints) {
   join(measurements, *later, diagnostics);
   const auto result = calibrate(measurements, h200(), diagnostics);
   ASSERT_TRUE(result) << diagnostics.str();
-  std::string text = result->hardware.yaml();  // in lines of 120 characters
+  std::string text = result->hardware.yaml();  // long texts are folded into lines of 120 characters
   for (std::size_t at = 0; (at = text.find("\n    ", at)) != std::string::npos;) text.replace(at, 5, " ");
   const std::string first = "4x NVIDIA H200, 2026-11-21, driver 580, made.measurements.csv";
   const std::string second = "2x NVIDIA H200, 2026-12-01, driver 590, later.measurements.csv";
@@ -289,7 +289,7 @@ TEST(Calibrate, ReadsDevicePropertiesOff) {
   ASSERT_TRUE(result) << diagnostics.str();
   EXPECT_EQ(result->hardware.text("compute.threads_per_cu"), "1536");
   EXPECT_EQ(result->hardware.text("compute.clock"), "1.755 GHz");
-  EXPECT_EQ(result->hardware.text("port.link_bandwidth"), "26.5625 GB/s");  // confirmed: the driver rounds
+  EXPECT_EQ(result->hardware.text("port.link_bandwidth"), "26.5625 GB/s");  // 26.562 confirms this value of the file
 }
 
 TEST(Calibrate, ReadsGroupsOffTheMap) {
@@ -331,8 +331,8 @@ TEST(Calibrate, AnotherGpuGetsItsOwnName) {
   const auto result = calibrate(measurements, h200(), diagnostics);
   ASSERT_TRUE(result) << diagnostics.str();
   EXPECT_THAT(result->hardware.yaml(), HasSubstr("\nname: NVIDIA B200\n"));
-  EXPECT_THAT(result->hardware.yaml(), ::testing::StartsWith("# NVIDIA B200: calibrated; what nothing measured is that "
-                                                             "of NVIDIA H200 SXM 141 GB.\n"));
+  EXPECT_THAT(result->hardware.yaml(), ::testing::StartsWith("# NVIDIA B200: calibrated; values that were not "
+                                                             "measured are those of NVIDIA H200 SXM 141 GB.\n"));
 }
 
 std::string refusal(const std::string& rows) {
@@ -354,7 +354,8 @@ TEST(Contradictions, AreRefusedAtTheirRow) {
               HasSubstr("5000 GB/s is above the peak of the memory"));
   EXPECT_THAT(
       refusal("copy_single,bytes=16777216 remote=1,time,30,us,1,30,30\n"),
-      HasSubstr("is 559.241 GB/s, above the physical rate of the links, 478.125 GB/s; it must be at least 35.09 us"));
+      HasSubstr(
+          "is 559.241 GB/s, above the physical rate of the links, 478.125 GB/s; the time must be at least 35.09 us"));
   EXPECT_THAT(refusal("copy_fan_out,bytes=16777216 peers=3,time,101,us,1,101,101\n"), HasSubstr("498.333 GB/s, above"));
   EXPECT_THAT(
       refusal("chase,footprint_bytes=1048576,latency,300,ns,1,300,300\n"
@@ -373,7 +374,7 @@ TEST(Contradictions, AreRefusedAtTheirRow) {
   EXPECT_THAT(refusal(sms + "cluster_limit,cluster=16,clusters,9,1,1,9,9\n"), HasSubstr("at most 8"));
   EXPECT_THAT(refusal("chase,footprint_bytes=1048576,latency,200,ns,1,200,200\n"
                       "hbm_read,wgs=1 wgs_per_sm=1 in_flight_bytes=4096,bandwidth_per_wg,30,GB/s,1,30,30\n"),
-              HasSubstr("Little's law: 4096 B in 200 ns at best"));
+              HasSubstr("by Little's law, 4096 B take at least 200 ns"));
   EXPECT_THAT(refusal("hbm_write,wgs=4 wgs_per_sm=1,bandwidth,100,GB/s,1,100,100\n"
                       "hbm_write,wgs=4 wgs_per_sm=1,bandwidth_per_wg,110,GB/s,1,110,110\n"),
               HasSubstr("above the total of line 8"));

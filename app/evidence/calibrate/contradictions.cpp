@@ -11,13 +11,14 @@ namespace moire::calibrate {
 
 namespace {
 
-// Tolerance of rates for a timer's resolution.
+// A rate may exceed its limit by this factor, because the timer advances in steps.
 constexpr double slack = 1.01;
 // Far more than any GPU has today, so larger numbers are typing errors: 10 TB, or 100,000 of anything.
 constexpr double most_bytes = 1e13, most_count = 1e5;
-// Gathers that mostly hit the cache say nothing about the memory's limit.
+// Only gathers with a higher miss ratio are checked, because gathers that mostly hit the cache say nothing about the
+// memory's limit.
 constexpr double mostly_missed = 0.5;
-// Datasheets round: a rate this close to a power of two per clock is that power.
+// Datasheets round rates. A rate of at least this share of a power of two per clock counts as this power of two.
 constexpr double nearly = 0.98;
 
 class Finder {
@@ -56,7 +57,7 @@ class Finder {
     return row.parameters.empty() ? row.benchmark
                                   : fmt::format("{} {}", row.benchmark, measurements::to_string(row.parameters));
   }
-  // Names a line for a message at row `beside`.
+  // Names the line of `row`, and its file if it differs, for a message at row `beside`.
   std::string line_of(const measurements::MeasuredValue& row, const measurements::MeasuredValue& beside) const {
     return row.file == beside.file ? fmt::format("line {}", row.line) : measurements_.place(row).str();
   }
@@ -75,7 +76,7 @@ class Finder {
          remedy);
   }
 
-  // A rate or a time of 0 was not measured.
+  // Reports a rate or a time of 0, which cannot have been measured.
   void positive(const measurements::MeasuredValue& row) {
     const bool nobody = row.metric == "background_bandwidth" && parameter(row, "background") == 0;
     if (row.unit == "1" || row.value > 0 || nobody) return;
@@ -90,15 +91,15 @@ class Finder {
     }
   }
 
-  // Parameters that are impossible, on any machine or on this one.
+  // Reports parameters that are impossible on any machine or on the measured machine.
   void machine(const measurements::MeasuredValue& row) {
     static const std::set<std::string> from_one = {
         "bytes",     "chunks",  "cluster", "copies",  "footprint_bytes", "gpus", "in_flight_bytes", "peers",
         "row_bytes", "senders", "sms",     "threads", "victims",         "wgs",  "wgs_per_sm"};
     for (const auto& [key, value] : row.parameters) {
-      // Measured conditions of a loop, which need not be integers.
+      // `us` and `clock_mhz` are measured conditions of a loop and need not be integers.
       if ((key == "us" || key == "clock_mhz") && value > 0 && value <= most_count) continue;
-      const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // kernels only
+      const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // only kernels, no copies
       const double least = from_one.count(key) > 0 && !nothing_copied ? 1 : 0;
       const double most = key.ends_with("bytes") ? most_bytes : most_count;
       if (value >= least && value <= most && value == std::floor(value)) continue;
@@ -127,7 +128,7 @@ class Finder {
     }
   }
 
-  // Random rows of a footprint hit the cache with a probability of its share of the footprint.
+  // Random rows hit the cache with a probability of capacity / footprint.
   double miss_ratio(const measurements::MeasuredValue& row) const {
     const double footprint = parameter(row, "footprint_bytes");
     return footprint > l2_ ? 1 - l2_ / footprint : 0;
@@ -135,7 +136,7 @@ class Finder {
 
   void memory_rate(const measurements::MeasuredValue& row) {
     const std::string remedy =
-        "bytes over the whole span of the kernel cannot exceed the memory's interface; see hbm.peak";
+        "a rate over the whole span of a kernel cannot exceed the rate of the memory's interface; see hbm.peak";
     const std::string peak = "the peak of the memory";
     if (row.metric == "bandwidth" && (row.benchmark == "hbm_read" || row.benchmark == "hbm_write")) {
       above(row, row.value, peak_, peak, remedy);
@@ -165,7 +166,7 @@ class Finder {
       fail(row,
            fmt::format("{}: {} us for these bytes is {:.6g} GB/s, above {}, {:.6g} GB/s", name(row), row.value, least,
                        of, limit),
-           fmt::format("it must be at least {:.4g} us", row.value * least / limit));
+           fmt::format("the time must be at least {:.4g} us", row.value * least / limit));
     };
     const std::string links = "the physical rate of the links";
     if (row.benchmark == "copy_single" && parameter(row, "remote") == 1) check(rate, port_, links);
@@ -190,7 +191,7 @@ class Finder {
     if (!std::isfinite(shortest) || shortest <= 0) return;
     above(row, row.value, parameter(row, "in_flight_bytes") / shortest,
           "in_flight_bytes over the shortest chase latency",
-          fmt::format("Little's law: {} B in {:.4g} ns at best", parameter(row, "in_flight_bytes"), shortest));
+          fmt::format("by Little's law, {} B take at least {:.4g} ns", parameter(row, "in_flight_bytes"), shortest));
   }
 
   void per_workgroup(const measurements::MeasuredValue& row) {
@@ -219,13 +220,13 @@ class Finder {
           fmt::format("see compute.clock and compute.{}", vector ? "vector_fp32" : "matrix_16bit"));
   }
 
-  // Counts of workgroups that were placed at the same time.
+  // Checks counts of workgroups that were placed at the same time.
   void placed(const measurements::MeasuredValue& row) {
     if (sms_ <= 0) return;
     const auto at_most = [&](double limit, const std::string& why) {
       if (row.value <= limit) return;
       fail(row, fmt::format("{}: {} of {} do not fit", name(row), row.metric, row.value),
-           fmt::format("at most {}: {}", limit, why));
+           fmt::format("at most {} fit, {}", limit, why));
     };
     const double cluster = std::max(1.0, parameter(row, "cluster", 1));
     if (row.benchmark == "dispatch" && row.metric == "first_wave_wgs") {
@@ -237,11 +238,11 @@ class Finder {
              "only whole clusters are placed");
       }
     } else if (row.benchmark == "cluster_limit") {
-      at_most(std::floor(sms_ / cluster), "every workgroup of a cluster has its own SM");
+      at_most(std::floor(sms_ / cluster), "because every workgroup of a cluster has its own SM");
     }
   }
 
-  // Pairs of metrics of which the first cannot exceed the second.
+  // Checks pairs of metrics of which the first cannot exceed the second.
   void ordered(const measurements::MeasuredValue& row) {
     const auto not_above = [&](const std::string& metric, const std::string& other) {
       if (row.metric != metric) return;
@@ -268,12 +269,12 @@ class Finder {
       }
       if (seen > 0 && seen != row->value) {
         fail(*row, fmt::format("{}: {} SMs, but {} of the sm rows name it", name(*row), row->value, seen),
-             "the map and its sums must agree");
+             "'sms' of a gpc row is the number of sm rows that name its gpc");
       }
     }
     if (!gpcs.empty() && sms_ > 0 && sum != sms_) {
       fail(*gpcs.front(), fmt::format("the gpc rows have {} SMs in all, but the device has {}", sum, sms_),
-           "every SM is in one GPC, so that their sum is property sms");
+           "every SM is in one GPC, so the sum of the gpc rows is property sms");
     }
     for (const measurements::MeasuredValue* sm : measurements_.all("sm", "gpc")) {
       const bool known = std::any_of(gpcs.begin(), gpcs.end(), [sm](const measurements::MeasuredValue* row) {

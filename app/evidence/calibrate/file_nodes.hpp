@@ -1,4 +1,4 @@
-// What calibrated files share: values with sources, and comments that are kept.
+// Parts of calibrated YAML files: values with sources, and comments that are kept.
 #pragma once
 
 #include <filesystem>
@@ -17,12 +17,12 @@ using Comments = std::map<std::string, std::vector<std::string>, std::less<>>;
 config::Node scalar(std::string text);
 config::Node sourced(std::string value, const std::string& source);  // {value: ..., source: ...}
 
-std::set<std::string> sources_of(const config::Node& root);  // those that a value names
+std::set<std::string> sources_of(const config::Node& root);  // keys of the sources that some value names
 Comments comments_of(const config::Node& root, const std::string& text);
-// For a file that has just been loaded.
+// Reads the comments of a file that has just been loaded.
 Comments comments_in(const std::filesystem::path& file, const config::Node& root);
 
-// The text of the file, without sources that no value names.
+// Returns the text of the file, without sources that no value names.
 std::string in_layout(const config::Node& root, const Comments& comments);
 
 }  // namespace moire::calibrate

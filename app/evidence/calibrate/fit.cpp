@@ -13,10 +13,10 @@ namespace moire::calibrate {
 namespace {
 
 constexpr double first_step = 0.15;     // relative to a variable's scale
-constexpr double step_at_bound = 0.01;  // if the variable cannot move: the search requires a step above 0
+constexpr double step_at_bound = 0.01;  // if a bound leaves no space for a step, because NLopt requires a step above 0
 // Tolerances at which a search ends: results have four digits, and a loss is a mean square of relative errors.
 constexpr double variable_tolerance = 1e-4, loss_tolerance = 1e-5;
-constexpr double exact_loss = 1e-10;  // errors of 1e-5: all points are reproduced
+constexpr double exact_loss = 1e-10;  // relative errors of 1e-5, so all points are reproduced
 
 using Loss = std::function<double(const std::vector<double>&)>;
 
@@ -26,16 +26,16 @@ struct Problem {
   const Loss& loss;
   std::vector<double> best;  // in the variables' units
   double least = HUGE_VAL;
-  std::exception_ptr thrown = nullptr;  // by the loss; NLopt would lose it
+  std::exception_ptr thrown = nullptr;  // exception of the loss, which NLopt does not pass on
 };
 
 double evaluate(const std::vector<double>& x, std::vector<double>& gradient, void* data) {
-  MOIRE_INVARIANT(gradient.empty(), "nothing here has derivatives");
+  MOIRE_INVARIANT(gradient.empty(), "a search without derivatives asks for a gradient");
   auto& problem = *static_cast<Problem*>(data);
   std::vector<double> values(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Variable& v = problem.variables[i];
-    values[i] = std::clamp(x[i] * problem.scale[i], v.low, v.high);  // scaling rounds
+    values[i] = std::clamp(x[i] * problem.scale[i], v.low, v.high);  // scaling may round beyond a bound
   }
   double loss = HUGE_VAL;
   try {
@@ -55,19 +55,22 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
 
 namespace {
 
-// Sizes of steps and slopes, in logarithms or relative to the scale. Slopes are taken over distances at which a
-// simulation's rounding to picoseconds does not matter; a search ends well below the digits that are written.
+// Sizes of steps, in binary logarithms or relative to a variable's scale. `slope_step` is so large that the rounding of
+// simulated times to picoseconds does not matter. A search ends at `least_step`, far below the four digits that are
+// written.
 constexpr double slope_step = 5e-3, least_step = 1e-5, most_step = 1;
-constexpr double least_part = 1e-9;  // of a scale: less counts as 0
+constexpr double least_part = 1e-9;  // smaller values, relative to the scale, count as 0
 constexpr double first_damping = 1e-3, least_damping = 1e-9, most_damping = 1e6, damping_factor = 8;
-// Losses that differ by less count as equal. The last digits of simulated times change a loss by far less, and
-// differences that matter are larger. Among equal losses the step decides instead of the comparison.
+// Losses with a smaller relative difference count as equal. The last digits of simulated times change a loss by far
+// less, and differences that matter are larger. If the loss after a step counts as equal, the search takes the step,
+// whichever loss is smaller.
 constexpr double alike = 1e-5;
-// A scan's steps to either side, in binary logarithms.
+// A scan's grids have this many points on either side of the middle: first the first grid, then all later grids. The
+// scan ends when the points are closer than `last_spacing` in binary logarithms.
 constexpr int first_each_way = 8, later_each_way = 4;
 constexpr double last_spacing = 1e-3;
 
-// A variable in the search's units: its logarithm, or its ratio to its scale.
+// A variable in the units of the search: its binary logarithm, or its ratio to a scale if it can be 0.
 class Coordinate {
  public:
   explicit Coordinate(const Variable& variable)
@@ -82,7 +85,7 @@ class Coordinate {
     const double own = logarithmic_ ? core::power(2, x) : std::round(x / least_part) * least_part;
     return std::clamp(scale_ * own, variable_.low, variable_.high);
   }
-  // The unit of steps near x.
+  // Returns the unit of steps near x.
   double unit(double x) const { return logarithmic_ ? 1 : std::max(std::abs(x), 0.1); }
 
  private:
@@ -152,7 +155,7 @@ class Descent {
     return point;
   }
 
-  // Uses both sides, or only one at a bound.
+  // Returns the slopes of all deviations along variable i. Uses values on both sides, or on one side at a bound.
   Row slope(std::size_t i) {
     const Coordinate& c = coordinates_[i];
     const double h = slope_step * c.unit(here_.x[i]);
@@ -167,7 +170,7 @@ class Descent {
     return out;
   }
 
-  // False if no step reduces the loss.
+  // Takes a step. Returns false if the search is over, because no further step reduces the loss by much.
   bool step() {
     const std::size_t n = coordinates_.size();
     std::vector<Row> slopes;
@@ -183,7 +186,7 @@ class Descent {
           curvature[i][j] += weights_[p] * 2 * flat * flat * flat * slopes[i][p] * slopes[j][p];
       }
     }
-    // Leaves out variables without effect here and those at a bound that would move beyond it.
+    // Leaves out variables that have no effect at this point, and variables at a bound that would move beyond it.
     std::vector<std::size_t> free;
     for (std::size_t i = 0; i < n; ++i) {
       const bool beyond = gradient[i] > 0 ? here_.x[i] <= coordinates_[i].low() : here_.x[i] >= coordinates_[i].high();
@@ -203,7 +206,7 @@ class Descent {
     return false;
   }
 
-  // Changes `x`; false if the change is negligible.
+  // Changes `x`. Returns false if the change would be negligible.
   bool damped_step(const std::vector<std::size_t>& free, const Row& gradient, const std::vector<Row>& curvature,
                    Row& x) const {
     std::vector<Row> a;

@@ -22,7 +22,7 @@ TEST(Fit, SoftSquareIsASquareFirstAndALineLater) {
   EXPECT_NEAR(soft_square(1.1) - soft_square(1.0), step, step * 0.01);
 }
 
-// Three points of latency + bytes / rate: both parameters are found from far away.
+// The three points are times of latency + bytes / rate. The search finds both parameters from distant starts.
 TEST(Fit, FindsWhatMadeThePoints) {
   const auto time = [](double latency, double rate, double bytes) { return latency + bytes / rate; };
   const auto loss = [&](const std::vector<double>& x) {

@@ -10,7 +10,7 @@ namespace moire::calibrate {
 
 namespace {
 
-// The group of each SM in the order in which blockers took them; empty if the file does not say.
+// Returns the groups of SMs in the order in which blockers were placed on them; empty if the file lacks this order.
 std::vector<std::size_t> filling_order(const measurements::Measurements& measurements) {
   std::vector<std::pair<double, std::size_t>> order;
   for (const measurements::MeasuredValue* row : measurements.all("sm", "blocker_order")) {
@@ -33,7 +33,7 @@ std::vector<const measurements::MeasuredValue*> placements(const measurements::M
 std::size_t exact(const std::vector<const measurements::MeasuredValue*>& rows, const std::vector<double>& simulated) {
   std::size_t same = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (std::abs(simulated[i] - rows[i]->value) < 0.5) ++same;  // counts; false for NaN
+    if (std::abs(simulated[i] - rows[i]->value) < 0.5) ++same;  // values are counts; the condition is false for NaN
   }
   return same;
 }
@@ -58,7 +58,7 @@ std::optional<Groups> find_groups(const measurements::Measurements& measurements
   const auto tried = placements(measurements);
   const auto simulated = [&](const std::vector<std::pair<int, int>>& groups) {
     gpu->compute.groups.clear();
-    gpu->compute.ports.clear();  // they belong to other groups
+    gpu->compute.ports.clear();  // ports refer to the former groups
     gpu->compute.port_queue.reset();
     for (const auto& [cus, first] : groups) {
       auto& group = gpu->compute.groups.emplace_back();
@@ -71,7 +71,7 @@ std::optional<Groups> find_groups(const measurements::Measurements& measurements
   out.exact = exact(tried, simulated(out.groups));
   auto groups = out.groups;
   for (const std::size_t group : filling_order(measurements)) {
-    // When every group has a blocker, the alternation among all groups has begun.
+    // Once every group has a blocker, the GPU places workgroups on all groups in turn, so no CU fills first any more.
     const bool all = std::all_of(groups.begin(), groups.end(), [](const auto& g) { return g.second > 0; });
     if (all || group >= groups.size()) break;
     const bool known_to_fill = out.groups[group].second > 0;

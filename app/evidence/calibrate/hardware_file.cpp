@@ -34,7 +34,7 @@ const Node* find(const Node& root, std::string_view path) {
   return map ? map->find(key) : nullptr;
 }
 
-// The entry of a path. If the file lacks it, it is inserted in the order of the spec.
+// Returns the entry of a path. If the file lacks the entry, inserts it in the order of the spec.
 Node& make(Node& root, std::string_view path) {
   const auto [section, key] = section_and_key(path);
   Node* map = root.find(section);
@@ -62,22 +62,22 @@ bool is_integer(const config::Field& field) {
   return field.type.shape.innermost().form == config::Shape::Form::integer;
 }
 
-// The value with `digits` significant digits (0: all), in the unit that readers expect.
+// Returns the value with `digits` significant digits (0 means all), in the unit that readers expect.
 std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);
-  if (digits > 0 && dimension == config::Dimension::bytes) {  // 97.28 kB, although it happens to be 95 KiB
+  if (digits > 0 && dimension == config::Dimension::bytes) {  // decimal units: 97.28 kB and not 95 KiB
     if (value < 1e3) return fmt::format("{:.{}g} B", value, digits);
     return value < 1e6 ? fmt::format("{:.{}g} kB", value / 1e3, digits)
                        : fmt::format("{:.{}g} MB", value / 1e6, digits);
   }
   const double rounded = digits == 0 ? value : std::stod(fmt::format("{:.{}g}", value, digits));
   std::string text = config::format_quantity(rounded, dimension);
-  if (dimension == config::Dimension::per_second) text.replace(text.size() - 2, 2, "Hz");  // such rates are clocks
+  if (dimension == config::Dimension::per_second) text.replace(text.size() - 2, 2, "Hz");  // these rates are clocks
   return text;
 }
 
-// The value with all its digits, in its base unit.
+// Returns the value with all its digits, in its base unit.
 std::string exact(double value, const config::Field& field) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   switch (dimension_of(field)) {
@@ -131,7 +131,7 @@ std::optional<HardwareFile> HardwareFile::from(std::optional<Node> root, const s
 }
 
 std::optional<HardwareFile> HardwareFile::load(const std::string& file, config::Diagnostics& diagnostics) {
-  config::Diagnostics same;  // errors are reported by the first load
+  config::Diagnostics same;  // the other load reports the same errors
   auto out = from(config::load(file, {}, diagnostics), config::load(file, {}, same, {.includes = false}), diagnostics);
   if (out) out->comments_ = comments_in(file, out->root_);
   return out;
@@ -189,7 +189,7 @@ void HardwareFile::set(std::string_view path, double value) {
     there->text = text;
     return;
   }
-  // Any source is valid until the final one is set.
+  // Uses any existing source for now; state() sets the final source.
   const Node* sources = root_.find("sources");
   const bool some = sources && !sources->entries.empty();
   node = some ? sourced(text, sources->entries.front().key) : scalar(text);
@@ -224,7 +224,7 @@ void HardwareFile::state_groups(const std::vector<std::pair<int, int>>& groups, 
     i = same;
   }
   make(root_, "compute.groups") = std::move(list);
-  // The ports belong to the old groups.
+  // The ports refer to the former groups.
   if (Node* compute = root_.find("compute")) {
     std::erase_if(compute->entries, [](const Node::Entry& e) { return e.key == "ports" || e.key == "port_queue"; });
   }
@@ -297,7 +297,7 @@ void HardwareFile::set_source_text(const std::string& key, const std::string& te
 std::optional<libraries::EquippedGpu> HardwareFile::spec(config::Diagnostics& diagnostics) const {
   Node root = root_;
   auto source = std::make_shared<config::Source>(*root_.place.source);
-  source->references.clear();  // use the current sources
+  source->references.clear();  // replaced by the current sources
   if (const Node* sources = root_.find("sources")) {
     for (const auto& entry : sources->entries) source->references[entry.key] = entry.value.text;
   }

@@ -1,4 +1,4 @@
-// A hardware file that calibration changes: access to values by path, and writing in the layout of configs/hardware.
+// A hardware file that calibration changes. It accesses values by path and writes the layout of configs/hardware.
 #pragma once
 
 #include <map>
@@ -24,43 +24,45 @@ class HardwareFile {
   static const config::Field* field(std::string_view path);  // nullptr if there is no such number
   bool has_section_of(std::string_view path) const;
   std::optional<double> number(std::string_view path) const;
-  std::string text(std::string_view path) const;  // as written; "" if the file does not have it
+  std::string text(std::string_view path) const;  // as written; "" if the file lacks the value
   void set(std::string_view path, double value);  // keeps the source; writes full precision
-  // Copies the entry of `other` with value and source; removes it if `other` has none.
+  // Copies the entry at `path` from `other`, with value and source. Removes the entry if `other` has none.
   void take_over(std::string_view path, const HardwareFile& other);
   // Sets the final value: rounded to `digits` significant digits (0: all), with its source and residual.
   void state(std::string_view path, double value, int digits, const std::string& source,
              std::optional<double> residual);
-  // Groups of CUs in hardware order: {CUs, filled first}; equal neighbours become one entry with a count. Removes the
-  // ports, which belong to other groups.
+  // Sets the groups of CUs in hardware order: {CUs, CUs that fill first}. Equal neighbours become one entry with a
+  // count. Removes the ports, because they refer to the former groups.
   void state_groups(const std::vector<std::pair<int, int>>& groups, const std::string& source);
   void state_ports(const std::vector<std::int64_t>& ports, double queue, const std::string& source);
 
   std::string name() const;
-  void rename(const std::string& name, const std::string& comment);  // the comment is at the top
+  void rename(const std::string& name, const std::string& comment);  // `comment` becomes the file's first line
 
-  // Its sources no longer count as used, because the value is about to be set again.
+  // Removes the sources of a value that is about to be set again, so that they do not count as used.
   void release(std::string_view path);
-  // Adds a source and returns its key: `wanted`, unless a value that stays uses this key for another text.
+  // Adds a source and returns its key. The key is `wanted`, or `wanted_2` and so on while a value uses `wanted` for
+  // another text.
   std::string add_source(const std::string& wanted, const std::string& text);
   void set_source_text(const std::string& key, const std::string& text);
 
-  // The GPU with the current values. Empty, with errors, if they break a rule of the specs.
+  // Returns the GPU with the current values. Returns nothing and reports errors if the values break a rule of the
+  // specs.
   std::optional<libraries::EquippedGpu> spec(config::Diagnostics& diagnostics) const;
 
   config::Place place(std::string_view path) const;
 
-  // Without sources that no value names.
+  // Returns the text of the file, without sources that no value names.
   std::string yaml() const;
 
  private:
-  // `written`: the same tree, with names of files where `root` has their contents.
+  // `written` is the same tree, but has the names of included files where `root` has their contents.
   static std::optional<HardwareFile> from(std::optional<config::Node> root, const std::optional<config::Node>& written,
                                           config::Diagnostics& diagnostics);
 
   config::Node root_;
-  std::map<std::string, config::Node> parts_;  // entries that name files, which stay as they are
-  std::map<std::string, std::vector<std::string>, std::less<>> comments_;  // above each key of the file, by path
+  std::map<std::string, config::Node> parts_;  // contents of included files, which stay as they are
+  std::map<std::string, std::vector<std::string>, std::less<>> comments_;  // comments above keys, by path
 };
 
 }  // namespace moire::calibrate

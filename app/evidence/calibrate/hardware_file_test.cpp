@@ -24,7 +24,7 @@ HardwareFile load(const std::string& file) {
   return loaded.value();
 }
 
-// Every value with its source and residual.
+// Returns every value with its source and residual.
 std::string content(const std::string& name, const std::string& yaml) {
   config::Diagnostics diagnostics;
   const auto root = config::load_text((hardware / name).string(), yaml, {}, diagnostics);
@@ -81,7 +81,7 @@ TEST(HardwareFile, ASourceThatIsStillNamedIsNotOverwritten) {
   HardwareFile file = load("h200.yaml");
   EXPECT_EQ(file.add_source("datasheet", "another one"), "datasheet_2");
   EXPECT_EQ(file.add_source("new", "a text"), "new");
-  EXPECT_EQ(file.add_source("new", "its next text"), "new");  // no value uses it yet
+  EXPECT_EQ(file.add_source("new", "its next text"), "new");  // no value uses this source yet
 }
 
 TEST(HardwareFile, AddsAKeyThatWasLeftOutInTheOrderOfTheSpec) {

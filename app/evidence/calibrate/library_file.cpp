@@ -21,17 +21,17 @@ namespace {
 using config::Node;
 using libraries::LibrarySpec;
 
-constexpr double us = 1e6;  // in base units
+constexpr double us = 1e6;  // in ps, the base unit of times
 constexpr int fitted_digits = 4;
 constexpr int evaluations_per_parameter = 40;
-// Starts of searches: factors for all times, beginning with those of the fastest library. The minimum near one start
-// may not be found from another.
+// A search runs from several starts, because the minimum near one start may not be found from another. These factors
+// multiply the starts of all times, which are those of the fastest library.
 constexpr std::array<double, 3> starts = {1, 4, 16};
-constexpr double no_worse = 1.001;  // searches that reach the same minimum end at slightly different places
+constexpr double no_worse = 1.001;  // searches that reach the same minimum end at slightly different losses
 
-// The start of the search is independent of the file's value.
+// A parameter of the profile that is fitted. The start of the search is independent of the file's value.
 struct Parameter {
-  std::string section;  // path of the section; "" for the top level
+  std::string section;  // path of its section; "" for the top level
   std::string key;
   config::Dimension dimension;
   double start;  // in base units
@@ -163,8 +163,8 @@ class Fitting {
 
   using Free = std::vector<const Parameter*>;
 
-  // Searches from several starts with the half of the rows that take the least measured time, which are also fast to
-  // simulate; then from the best result with all rows.
+  // First searches from several starts with the half of the rows that have the shortest measured times, because these
+  // rows are also fast to simulate. Then searches from the best result with all rows.
   void search(const Free& free, const Rows& rows) {
     const Rows quick = quick_half(rows);
     std::vector<double> best;
@@ -174,7 +174,7 @@ class Fitting {
         const bool is_time = parameter->dimension == config::Dimension::time;
         parameter->set(library_, std::min(parameter->high, parameter->start * (is_time ? factor : 1)));
       }
-      // Fit each protocol separately first, since its parameters affect only few rows.
+      // Fits each section, such as a protocol, separately first, because its parameters affect only few rows.
       std::map<std::string, Free> sections;
       for (const Parameter* parameter : free) sections[parameter->section].push_back(parameter);
       if (sections.size() > 1) {

@@ -12,8 +12,8 @@ struct LibraryCalibration : Found {
   std::string yaml;  // the file with the fitted values
 };
 
-// Returns nothing and reports errors if the file is not a valid profile or none of its benchmarks were measured. Other
-// entries of `file` stay unchanged. The curves of the result point into `measurements`.
+// Returns nothing and reports errors if the file is not a valid profile or none of its benchmarks were measured.
+// Entries of `file` that are not fitted stay unchanged. The curves of the result point into `measurements`.
 std::optional<LibraryCalibration> calibrate_library(const measurements::Measurements& measurements,
                                                     const std::string& file, const libraries::EquippedGpu& gpu,
                                                     config::Diagnostics& diagnostics, const Options& options = {});

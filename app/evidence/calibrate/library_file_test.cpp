@@ -71,7 +71,7 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
   EXPECT_NEAR(again.copy_cost, 1.5, 0.02);
   EXPECT_NEAR(again.link_cost, 1.3, 0.02);
   EXPECT_NEAR(again.low_latency->step_overhead.us(), 0.5, 0.02);
-  EXPECT_EQ(again.slots, truth.slots) << "what the library's sources say stays";
+  EXPECT_EQ(again.slots, truth.slots) << "`slots` comes from the library's source code and is not fitted";
   EXPECT_THAT(found->yaml, HasSubstr("4x NVIDIA H200, 2026-11-21, driver 580, made.measurements.csv"));
   ASSERT_EQ(found->curves.size(), 1);
   EXPECT_LT(found->curves[0].mean_error(), 0.002);

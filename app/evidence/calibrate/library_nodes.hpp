@@ -1,4 +1,4 @@
-// Finds values in the tree of a library's profile by path, and inserts fitted ones.
+// Finds values in the tree of a library's profile by path, and inserts fitted values.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace moire::calibrate {
 
-// The map of a section; null if the file has none.
+// Returns the map of a section, or null if the file lacks the section.
 config::Node* library_section(config::Node& root, const std::string& section);
 
-// As written in the file; "" if it is absent.
+// Returns the value as written in the file, or "" if the file lacks the value.
 std::string library_text(config::Node& root, const libraries::Path& path);
 
-// The entry of a value. If the file lacks it, it is inserted in the order of the spec. The section must exist.
+// Returns the entry of a value. If the file lacks the entry, inserts it in the order of the spec. The section must
+// exist.
 config::Node& library_entry(config::Node& root, const libraries::Path& path);
 
 void add_source(config::Node& root, const std::string& key, const std::string& text);

@@ -10,7 +10,7 @@ namespace {
 
 // NVIDIA GPUs have a port per CPC, which holds up to three TPCs of two SMs each.
 constexpr std::int64_t most_behind = 6, step = 2;
-constexpr double ahead = 1.15;  // over the median: another port; below, the normal spread of SMs
+constexpr double ahead = 1.15;  // a rate this far above the median means a smaller port, not the usual spread of SMs
 
 double parameter(const measurements::MeasuredValue& row, const std::string& name) {
   const auto it = row.parameters.find(name);
@@ -32,7 +32,7 @@ double highest_share(const std::vector<const measurements::MeasuredValue*>& rows
   return *std::max_element(rates.begin(), rates.end()) / median(rates);
 }
 
-// SMs of one group by the size of their port.
+// Number of SMs of one group by the size of their port.
 using Sizes = std::map<std::int64_t, std::int64_t, std::greater<>>;
 
 class Builder {
@@ -67,7 +67,7 @@ class Builder {
     left_[group] = false;
     out.group_order.push_back(group);
   }
-  // A group whose SMs all use a port of this size, and that fits into the rest of one.
+  // Returns a group whose SMs all use a port of this size and fit into the `room` left on such a port.
   std::optional<std::size_t> fitting(std::int64_t size, std::int64_t room) const {
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       const Sizes& sizes = groups_[group];
@@ -85,7 +85,7 @@ class Builder {
 }  // namespace
 
 std::optional<Ports> find_ports(const measurements::Measurements& measurements, const std::vector<std::int64_t>& sms) {
-  std::map<double, std::vector<const measurements::MeasuredValue*>> shares;  // by bytes that an SM requests
+  std::map<double, std::vector<const measurements::MeasuredValue*>> shares;  // by the bytes that an SM requests
   for (const measurements::MeasuredValue* row : measurements.all("sm_share", "bandwidth")) {
     if (row->value > 0) shares[asked(*row)].push_back(row);
   }
@@ -95,7 +95,7 @@ std::optional<Ports> find_ports(const measurements::Measurements& measurements, 
   if (highest_share(out.rows) < ahead) return std::nullopt;
   std::vector<double> rates;
   for (const measurements::MeasuredValue* row : out.rows) rates.push_back(row->value);
-  const double most_shared = median(rates);  // the largest ports have most SMs
+  const double most_shared = median(rates);  // most SMs are behind the largest ports
 
   std::vector<Sizes> groups(sms.size());
   for (const measurements::MeasuredValue* row : out.rows) {

@@ -18,7 +18,7 @@ using report::left;
 using report::Number;
 using report::right;
 
-// Rounds ratios for programs to meaningful digits, so that the last bits of an error do not appear.
+// Number of decimals of ratios in JSON and CSV. Further digits of an error are rounding errors.
 constexpr int decimals = 6;
 
 Number to_programs(Number number) {
@@ -28,7 +28,7 @@ Number to_programs(Number number) {
 Number share(double ratio) { return to_programs(report::share(ratio)); }
 Number signed_share(double ratio) { return to_programs(report::signed_share(ratio)); }
 
-// CSV shows this many digits of every value, even zeros.
+// CSV shows six decimals of every error, even if they are zeros.
 std::string error_text(double error) { return fmt::format("{:.6f}", error); }
 std::string value_text(double value) { return fmt::format("{:.6g}", value); }
 
@@ -69,7 +69,7 @@ report::Table curves_table(const Found& found) {
   return table;
 }
 
-// All points with their simulated values.
+// Returns a table of all points with their simulated values.
 report::Table points_table(const Found& found) {
   report::Table table{.columns = {left("benchmark"), left("parameters"), left("metric"), left("unit"),
                                   right("measured"), right("simulated"), right("error")}};
@@ -84,7 +84,7 @@ report::Table points_table(const Found& found) {
 std::string outcome(const Found& found) {
   const auto all = static_cast<std::ptrdiff_t>(found.curves.size());
   const auto held = std::count_if(found.curves.begin(), found.curves.end(), measurements::within_limits);
-  return fmt::format("{} of {} curves within {:.0f} % mean and {:.0f} % worst{}", held, all,
+  return fmt::format("{} of {} curves have errors of at most {:.0f} % mean and {:.0f} % worst{}", held, all,
                      measurements::curve_mean_limit * 100, measurements::curve_worst_limit * 100,
                      held == all ? "" : "; (!) marks the others");
 }

@@ -1,4 +1,4 @@
-// The result of a calibration as a document.
+// Makes a document from the result of a calibration.
 #pragma once
 
 #include "app/evidence/calibrate/calibrate.hpp"

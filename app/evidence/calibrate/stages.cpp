@@ -7,7 +7,7 @@ namespace moire::calibrate {
 
 namespace {
 
-constexpr double ns = 1e3;  // in base units
+constexpr double ns = 1e3;  // in ps, the base unit of times
 constexpr double us = 1e6;
 constexpr double giga = 1e9;
 constexpr double mega = 1e6;
@@ -18,7 +18,7 @@ double parameter(const microbench::Parameters& parameters, const std::string& na
   return it == parameters.end() ? 0 : it->second;
 }
 
-// A device property, in base units.
+// Returns the reading of a device property; `unit` converts the property to base units.
 Reading property(std::string path, std::string metric, double unit) {
   Reading reading;
   reading.path = std::move(path);
@@ -42,7 +42,7 @@ std::optional<Reading::Found> largest_cluster(const Context& context) {
   return Reading::Found{parameter(largest->parameters, "cluster"), {largest}};
 }
 
-// The most bytes that an SM ever requested at once: an SM can have at least so many in flight.
+// Reads the most bytes that an SM requested at once in any row. An SM can have at least that many bytes in flight.
 std::optional<Reading::Found> most_asked_for(const Context& context) {
   const measurements::MeasuredValue* most = nullptr;
   double bytes = 0;
@@ -61,7 +61,7 @@ std::optional<Reading::Found> most_asked_for(const Context& context) {
   return Reading::Found{bytes, {most}};
 }
 
-// The median over all rows of a metric, in base units.
+// Returns a function that reads the median over all rows of a metric, in base units, times `factor`.
 std::function<std::optional<double>(const Context&)> median_of(std::string benchmark, std::string metric, double unit,
                                                                double factor = 1) {
   return [=, b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
@@ -98,7 +98,8 @@ std::function<std::optional<double>(const Context&)> least_of(std::string benchm
 bool lone(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") == 1; }
 bool several(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") > 1; }
 
-// Footprints that are hardly cached (2 %), and those that are cached in part.
+// Footprints of more than 50 times the L2's capacity count as read from memory, because at most 2 % of them are cached.
+// Smaller footprints that exceed the capacity are partly cached.
 constexpr double capacities_beyond_cache = 50;
 bool from_memory(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") > capacities_beyond_cache * context.hardware.number("l2.capacity").value_or(0);
@@ -115,7 +116,8 @@ bool several_partly_cached(const microbench::Parameters& p, const Context& c) {
   return several(p, c) && partly_cached(p, c);
 }
 
-// The time of a batch is part latency and part the time of its wavefronts, of which there are several.
+// Start of compute.load_per_wavefront: a quarter of the highest rate of a lone workgroup. The time of a batch consists
+// of the latency and of the time that its wavefronts, of which a workgroup has several, need for their loads.
 std::optional<double> part_of_lone_gather(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("gather", "bandwidth_per_wg")) {
@@ -132,9 +134,10 @@ bool loaded_copy(const microbench::Parameters& p, const Context&) {
 bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
 }
-// Selects grids of several waves that move so many bytes that their start and end are negligible, as for typical
-// kernels; in a grid that fills the GPU once, the last workgroups work alone. Larger grids give the same result and
-// take longer to simulate, so they are used only if no smaller grid stores as much.
+// Selects grids of several waves that move so many bytes that the start and the end of the grid are negligible, as in
+// typical kernels. (In a grid that fills the GPU once, the last workgroups work alone.) Larger grids give the same
+// result and take longer to simulate. Therefore grids of up to 8192 workgroups are used only for large shares of
+// stores, which no smaller grid has.
 bool long_gather(const microbench::Parameters& p, const Context& context, double most_workgroups) {
   constexpr double moved_long = 512 * 1024 * 1024;
   return parameter(p, "wgs") > context.sms() * parameter(p, "wgs_per_sm") && parameter(p, "wgs") <= most_workgroups &&
@@ -154,14 +157,14 @@ bool read_in_cache(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
 bool read_from_memory(const microbench::Parameters& p, const Context& context) { return !read_in_cache(p, context); }
-// At least as many stores as saturate the port, and at most one per SM of H100 and H200: more take longer to simulate
-// and give no new information.
+// Selects enough storing workgroups to saturate the port, but at most one per SM of H100 and H200. More workgroups take
+// longer to simulate and give no new information.
 constexpr double fills_port = 32, one_an_sm = 132;
 bool many_stores(const microbench::Parameters& p, const Context&) {
   return parameter(p, "wgs") >= fills_port && parameter(p, "wgs") <= one_an_sm;
 }
 
-// The rate of one workgroup's stores times the latency until they are visible.
+// Start of port.store_window_per_cu: the rate of one workgroup's stores times the latency until they are visible.
 std::optional<double> store_window(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("peer_store", "bandwidth")) {
@@ -189,12 +192,13 @@ bool idle_copy_to_a_peer(const microbench::Parameters& p, const Context&) {
 
 using Start = std::function<std::optional<double>(const Context&)>;
 
-// A usual value if the file gives no estimate, so that the search does not depend on the value in the hardware file.
+// Returns a typical start for parameters that measurements give no estimate of, so that the search does not depend on
+// the value in the hardware file.
 Start usually(double value) {
   return [value](const Context&) { return std::optional(value); };
 }
 
-// The time of the smallest batch of one workgroup, which is almost only latency.
+// Returns a function that reads the shortest time of a batch of one workgroup, which is almost only latency.
 Start shortest_batch(std::string benchmark, std::string metric) {
   return [b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
     std::optional<double> shortest;
@@ -214,7 +218,7 @@ Start scaled(Start start, double factor) {
   };
 }
 
-// The highest rate per SM in a group.
+// Start of compute.load_store_per_cu: the highest rate per SM in a group.
 std::optional<double> rate_of_an_sm(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("gpc_read", "bandwidth")) {
@@ -223,13 +227,13 @@ std::optional<double> rate_of_an_sm(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-// The rate of all SMs, from that of one.
+// Start of compute.vector_fp32: the highest rate of one SM times the number of SMs.
 std::optional<double> vector_rate(const Context& context) {
   const auto one = largest_of("vector_rate", "flops_per_sm", giga)(context);
   return one && context.sms() > 0 ? std::optional(*one * context.sms()) : std::nullopt;
 }
 
-// The rate of the largest copy by an engine.
+// Start of dma.bandwidth: the highest rate of a copy to a peer by an engine.
 std::optional<double> engine_rate(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("copy_single", "time")) {
@@ -240,14 +244,14 @@ std::optional<double> engine_rate(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-// Sequences that mix kernels or the driver's copy kernels (1, 3) with copies by an engine (2).
+// Selects sequences in which a copy by an engine (2) is next to a kernel (1) or a copy kernel of the driver (3).
 bool between_engines(const microbench::Parameters& p, const Context&) {
   const auto engine = [&](const char* name) { return parameter(p, name) == 2; };
   const bool second = parameter(p, "second") > 0 && engine("first") != engine("second");
   return second || (parameter(p, "third") > 0 && engine("second") != engine("third"));
 }
-// Whether the engine looks just after the end of a copy is chance: the slowest repetition waited for one more look than
-// the fastest.
+// Start of host.poll_interval. It is chance whether a poll comes just after the end of a copy, so the slowest
+// repetition waited for one more poll than the fastest.
 std::optional<double> between_looks(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("copy_behind", "time")) {

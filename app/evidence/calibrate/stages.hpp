@@ -1,4 +1,4 @@
-// The table of parameters that calibration determines: from which measurements, and in which order.
+// The parameters that calibration determines, the measurements that it uses for each, and the order.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@
 
 namespace moire::calibrate {
 
-// What entries of the table may use.
+// What the functions in the tables may use.
 struct Context {
   const measurements::Measurements& measurements;
   const HardwareFile& hardware;
-  double sms() const;  // of the GPU with its current values
+  double sms() const;  // number of SMs of the GPU with its current values
 };
 
 // A value that is read from measurements without a fit.
 struct Reading {
   std::string path;
-  std::string stage;  // key of the source
+  std::string stage;  // its source has the key measured_<stage>
   std::string about;  // how the value is read
   int digits = 0;     // significant digits to write; 0: all
-  // The value in base units and the rows it comes from; empty if the file has none.
+  // The value in base units and the rows that it comes from. `read` returns nothing if the file has no such rows.
   struct Found {
     double value = 0;
     std::vector<const measurements::MeasuredValue*> rows;
@@ -37,17 +37,17 @@ struct Parameter {
   std::string path;
   double low = 0;  // in base units: the range that physics or the specs allow
   double high = 0;
-  std::string below = {};  // path of a parameter that it must not exceed
-  // Start of the search; absent: the value of the hardware file.
+  std::string below = {};  // path of a parameter whose value is an upper bound
+  // Returns the start of the search. If absent, the search starts at the value of the hardware file.
   std::function<std::optional<double>(const Context&)> start = {};
 };
 
-// Points of one metric.
+// Selects points of one metric for a fit.
 struct Selection {
   std::string benchmark;
   std::string metric;
-  std::function<bool(const microbench::Parameters&, const Context&)> where = {};  // absent: all
-  std::size_t at_most = 12;  // the fit uses at most so many, evenly spread; the residual is over all
+  std::function<bool(const microbench::Parameters&, const Context&)> where = {};  // if absent, all points
+  std::size_t at_most = 12;  // of the points in the fit, evenly spread; the residual uses all points
 };
 
 // Parameters that are fitted together, with points that distinguish them.
@@ -61,8 +61,8 @@ struct Stage {
 };
 const std::vector<Stage>& stages();
 
-// Stages whose parameters affect each other's points. After the last of them they are refined together, before later
-// stages depend on them.
+// Returns lists of stages whose parameters affect each other's points. After the last stage of a list, the parameters
+// of all its stages are refined together, before later stages depend on them.
 const std::vector<std::vector<std::string>>& joint_stages();
 
 }  // namespace moire::calibrate

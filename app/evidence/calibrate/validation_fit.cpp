@@ -36,10 +36,10 @@ using validate::Validation;
 
 constexpr int fitted_digits = 4;
 constexpr int evaluations_per_key = 40;
-constexpr int searches = 2;         // the second starts where the first ended
+constexpr int searches = 2;         // of each fit; the second search starts where the first ended
 constexpr double first_step = 0.5;  // in binary logarithms
-constexpr std::array<double, 4> coarse_steps = {0.0625, 0.25, 4, 16};
-constexpr std::size_t named_cases = 8;
+constexpr std::array<double, 4> coarse_steps = {0.0625, 0.25, 4, 16};  // factors of the start
+constexpr std::size_t named_cases = 8;                                 // largest number of cases that a source names
 
 double binary_logarithm(double x) { return core::logarithm(x) / core::logarithm(2); }
 
@@ -71,7 +71,7 @@ class ValidationFitting {
     for (const Fit& fit : validation.fits) evaluations_ += evaluations_of(fit);
   }
 
-  // Reports all errors of the profile's file that concern the fits.
+  // Reports the sections that the fits need and the profile lacks.
   bool check_sections(Node& file, const std::filesystem::path& name) {
     const std::size_t before = diagnostics_.size();
     for (const Fit& fit : validation_.fits) {
@@ -79,13 +79,13 @@ class ValidationFitting {
         const libraries::Path path = libraries::split_path(key.path);
         if (library_section(file, path.section) == nullptr)
           diagnostics_.error(key.place, fmt::format("{} has no '{}'", in_quotes(name.string()), path.section),
-                             "write that section there, or do not fit its values");
+                             "add this section to the profile, or do not fit its values");
       }
     }
     return diagnostics_.size() == before;
   }
 
-  // Throws Deadlocked; stops if there are errors in the diagnostics.
+  // Carries out all fits. Throws Deadlocked. Stops if there are errors in the diagnostics.
   void run(Node& file, ValidationFit& found) {
     std::map<std::string, std::vector<Case>> before;
     for (const Fit& fit : validation_.fits) before[fit.name] = simulated(fit);
@@ -163,7 +163,7 @@ class ValidationFitting {
     throw std::logic_error("no fit has the key " + path);
   }
 
-  // A value that affects no case could end anywhere.
+  // Reports values that affect no case, because a search could end at any of their values.
   bool every_key_is_felt(const Fit& fit) {
     const std::vector<Case> here = simulated(fit);
     const std::size_t before = diagnostics_.size();
@@ -176,13 +176,14 @@ class ValidationFitting {
       const bool same = std::equal(here.begin(), here.end(), there.begin(), there.end(),
                                    [](const Case& a, const Case& b) { return a.simulated == b.simulated; });
       if (same)
-        diagnostics_.error(key.place, fmt::format("no case of fit {} changes with '{}'", in_quotes(fit.name), key.path),
-                           "fit it to cases that use it; an operator with its own library does not use the system's");
+        diagnostics_.error(
+            key.place, fmt::format("no case of fit {} changes with '{}'", in_quotes(fit.name), key.path),
+            "fit it to cases that use it; an operator with its own library does not use the system's library");
     }
     return diagnostics_.size() == before;
   }
 
-  // The mean square of the deviations, with the current values.
+  // Returns the mean square of the deviations with the current values.
   double loss(const Fit& fit) {
     const std::vector<Case> cases = simulated(fit);
     double sum = 0;
@@ -193,7 +194,7 @@ class ValidationFitting {
     return sum / static_cast<double>(cases.size());
   }
 
-  // There may be a better minimum far away that slopes do not lead to: tries each value alone, in coarse steps.
+  // Tries each value alone in coarse steps, because a later search may not reach a better minimum that is far away.
   void scan(const Fit& fit) {
     double least = loss(fit);
     for (const FitKey& key : fit.keys) {
@@ -211,7 +212,7 @@ class ValidationFitting {
     }
   }
 
-  // The variables are binary logarithms of the values over their starts.
+  // Searches all values of a fit together. The variables are binary logarithms of value / start.
   void search(const Fit& fit) {
     std::vector<double> from;
     std::vector<Variable> variables;
@@ -280,7 +281,7 @@ class ValidationFitting {
   const Validation& validation_;
   const std::size_t at_once_;
   Diagnostics& diagnostics_;
-  std::map<std::string, double> values_;  // by key, in base units; empty: as in the file
+  std::map<std::string, double> values_;  // current values by key, in base units; empty while the file's values apply
   std::map<std::string, std::set<std::string>> tables_;
   study::Progress progress_;
   std::size_t evaluation_ = 0, evaluations_ = 0;
@@ -294,7 +295,7 @@ std::optional<ValidationFit> fit_to_validation(const std::filesystem::path& vali
                                                Diagnostics& diagnostics) {
   auto profile = config::load(library, {}, diagnostics);
   if (!profile || !config::parse<libraries::LibrarySpec>(*profile, diagnostics)) return std::nullopt;
-  // Without includes, so that a section in a separate file stays there.
+  // Loads the profile without the files that it includes, so that a section in a separate file stays in that file.
   auto file = config::load(library, {}, diagnostics, {.includes = false});
   const auto validation =
       validate::load_validation(validation_file, {change_of_library("", std::move(*profile))}, diagnostics);

@@ -1,4 +1,4 @@
-// Fits a library's profile to groups of a validation file: those that its `fit` names, simulated as by `moire
+// Fits a library's profile to the groups that `fit` in a validation file names. Their cases are simulated as by `moire
 // validate`.
 #pragma once
 
@@ -11,24 +11,24 @@
 
 namespace moire::calibrate {
 
-// A case of a fit, in the metric's unit.
+// A case of a fit. Its values are in the metric's unit.
 struct FittedCase {
   std::string fit, group, name, unit;
   double measured = 0;
   double before = 0;  // simulated with the original file
-  double after = 0;
+  double after = 0;   // simulated with the fitted values
 };
 
 struct ValidationFit : Found {
   std::vector<FittedCase> cases;
-  std::vector<std::string> at_bound;  // values that ended at a bound
+  std::vector<std::string> at_bound;  // paths of values that ended at a bound of the search
   std::string yaml;                   // the profile with the fitted values
   std::string deadlock;               // the report of a case that deadlocks; if it is not empty, the rest is invalid
 };
 
-// Runs every scenario with `library` as system.library, at most `at_once` in parallel, which does not change the
-// result. Fits are carried out in order. Each starts at the values in the validation file, so the profile's values for
-// these keys do not matter. Returns nothing and reports errors if one of the files is invalid.
+// Runs every scenario with `library` as system.library, at most `at_once` scenarios in parallel. The result does not
+// depend on `at_once`. Fits are carried out in order. Each fit starts at the values in the validation file, so the
+// profile's values for these keys do not matter. Returns nothing and reports errors if one of the files is invalid.
 std::optional<ValidationFit> fit_to_validation(const std::filesystem::path& validation,
                                                const std::filesystem::path& library, std::size_t at_once,
                                                config::Diagnostics& diagnostics);

@@ -42,7 +42,7 @@ class ValidationFitTest : public ::testing::Test {
     return folder_ / name;
   }
 
-  // The simulated times of all-reduces on 4 H200 with `changes` of the profile.
+  // Returns the simulated times of all-reduces on 4 H200 with `changes` of the profile.
   std::vector<double> simulated(const std::vector<int>& kib, const std::vector<std::string>& changes) const {
     std::vector<double> times;
     for (const int one : kib) {
@@ -70,7 +70,7 @@ class ValidationFitTest : public ::testing::Test {
                             const std::string& fit) const {
     std::string rows = "# source: made up\nkib,role,us\n";
     for (std::size_t i = 0; i < kib.size(); ++i) rows += fmt::format("{},fit,{}\n", kib[i], times[i]);
-    rows += "65536,held_out,1\n";  // unlike everything else: must not be used
+    rows += "65536,held_out,1\n";  // no fit may use this row; its time would spoil a fit
     write("table.csv", rows);
     const std::string group =
         "  - name: {0}\n    scenario: scenario.yaml\n    measured: {{file: table.csv, value: us, unit: us}}\n"
@@ -101,7 +101,7 @@ TEST_F(ValidationFitTest, FindsTheValuesThatMadeTheCases) {
   ASSERT_TRUE(library) << diagnostics.str();
   EXPECT_NEAR(library->channels->ll->step_overhead.us(), 1.25, 0.005);
   EXPECT_NEAR(library->channels->ll->batch_pause.us(), 0.07, 0.002);
-  ASSERT_EQ(found->cases.size(), 2);  // without the one held out
+  ASSERT_EQ(found->cases.size(), 2);  // without the held-out case
   for (const FittedCase& one : found->cases) EXPECT_NEAR(one.after / one.measured, 1, 0.001) << one.name;
   EXPECT_GT(std::abs(found->cases[0].before / found->cases[0].measured - 1), 0.01);
   EXPECT_THAT(found->yaml,

@@ -9,7 +9,7 @@
 
 namespace moire::calibrate {
 
-// The comment lines above the key with this path ("hbm.bandwidth").
+// Returns the comment lines above the key with this path ("hbm.bandwidth").
 using CommentsOf = std::function<std::vector<std::string>(const std::string& path)>;
 
 std::string in_layout(const config::Node& root, const CommentsOf& comments);

@@ -70,17 +70,19 @@ void check_simulations(const Measurements& measurements, const libraries::Equipp
     try {
       simulate({&value}, system, known);
     } catch (const std::invalid_argument& error) {
-      diagnostics.error(measurements.place(value),
-                        fmt::format("{} {} cannot be: {}", value.benchmark, to_string(value.parameters), error.what()),
-                        "the parameters must be possible on the hardware file's GPU");
+      diagnostics.error(
+          measurements.place(value),
+          fmt::format("{} {} cannot be simulated: {}", value.benchmark, to_string(value.parameters), error.what()),
+          "the parameters must be possible on the hardware file's GPU");
     }
   }
 }
 
 namespace {
 
-// The first-wave span is a single difference of two time stamps and only a few timer steps long, so it is uncertain by
-// half a step (it is a median). Other values are means over many stamps, or long compared with a step.
+// Returns the uncertainty of a value due to the timer's steps. The first-wave span is one difference of two time stamps
+// and only a few steps long. As a median of repetitions, it is uncertain by half a step. Other values are means over
+// many time stamps, or long compared with a step.
 double resolution_of(const MeasuredValue& value, const Measurements& measurements) {
   if (value.benchmark != "dispatch" || value.metric != "first_wave_span") return 0;
   const MeasuredValue* step = measurements.find("timer", "resolution", {});

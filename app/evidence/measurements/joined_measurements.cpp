@@ -1,4 +1,4 @@
-// Joins several measurements files: a later, smaller collection adds benchmarks to an earlier one.
+// Joins several measurements files, because a later and smaller file may add benchmarks to an earlier file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::size_t most_errors = 20;
 using Key = std::tuple<std::string, Parameters, std::string>;
 Key key(const MeasuredValue& value) { return {value.benchmark, value.parameters, value.metric}; }
 
-// Header lines follow the magic line, one for each entry.
+// Returns the place of a header value. Lines '# name: value' begin at line 2 of the file, after the magic line.
 config::Place header_place(const Measurements& measurements, std::string_view name) {
   int line = 2;
   for (const auto& [own, text] : measurements.header) {
@@ -57,7 +57,7 @@ void join(Measurements& first, Measurements later, config::Diagnostics& diagnost
     diagnostics.error(
         first.place(value),
         fmt::format("{} of {} was already measured in {}", value.metric, value.benchmark, there->second.str()),
-        "remove one of them");
+        "remove one of the two rows");
   }
 }
 

@@ -55,7 +55,7 @@ TEST(JoinedMeasurements, AreOfOneKindOfGpu) {
 
 TEST(JoinedMeasurements, MeasureNothingTwice) {
   EXPECT_EQ(errors_of(file("a.csv", call), file("b.csv", gap + call)),
-            "b.csv:9:1: host_call of launch was already measured in a.csv:8:1; remove one of them\n");
+            "b.csv:9:1: host_call of launch was already measured in a.csv:8:1; remove one of the two rows\n");
   std::string many;
   for (int wgs = 1; wgs <= 30; ++wgs) many += "launch,wgs=" + std::to_string(wgs) + ",queue_gap,1,ns,1,1,1\n";
   const std::string errors = errors_of(file("a.csv", many), file("a.csv", many));

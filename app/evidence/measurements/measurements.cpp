@@ -227,7 +227,7 @@ class Reader {
       } else if (metric.unit == unit.text) {
         return;
       } else {
-        fail(unit.col, fmt::format("{} in {}", cell.text, in_quotes(unit.text)),
+        fail(unit.col, fmt::format("the unit of {} is {}", cell.text, in_quotes(unit.text)),
              fmt::format("write {}, the unit in which it is measured", in_quotes(metric.unit)));
         return;
       }

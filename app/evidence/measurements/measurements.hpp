@@ -27,7 +27,7 @@ struct MeasuredValue {
   double low = 0;
   double high = 0;
   int line = 0;
-  std::size_t file = 0;  // index of the file it comes from, if several are joined
+  std::size_t file = 0;  // index of the file that contains the line; 0 if files are not joined
 };
 
 // One file: where and when its values were measured.
@@ -38,10 +38,10 @@ struct Collection {
   std::string date;
 };
 
-// The contents of one file, or of several joined ones; the header is then that of the first.
+// The contents of one file, or of several joined files. Joined contents have the header of the first file.
 struct Measurements {
   std::shared_ptr<const config::Source> source;
-  std::vector<std::pair<std::string, std::string>> header;  // as written
+  std::vector<std::pair<std::string, std::string>> header;  // keys and values as written
   std::string gpu;
   std::int64_t gpus = 0;
   std::string driver;
@@ -58,19 +58,19 @@ struct Measurements {
 
 bool is_measurements(const std::filesystem::path& file);  // by name: *.measurements.csv
 
-// Returns nothing and reports errors if anything is wrong. `known` lists the benchmarks.
+// Both functions return nothing and report errors if anything is wrong. `known` lists the benchmarks that may occur.
 std::optional<Measurements> load_measurements(const std::filesystem::path& file, config::Diagnostics& diagnostics,
                                               const std::vector<Benchmark>& known = microbench::all());
 std::optional<Measurements> read_measurements(const std::string& name, const std::string& text,
                                               config::Diagnostics& diagnostics,
                                               const std::vector<Benchmark>& known = microbench::all());
 
-// Appends the values of a later file. Reports an error if it is from another kind of GPU or repeats a measurement.
-// Every file has properties of the GPU, its timer and its power; those of the first file are kept.
+// Appends the values of a later file. Reports an error if that file is from another kind of GPU or repeats a
+// measurement. Every file repeats the properties of the GPU, its timer and its power; the first file's values are kept.
 void join(Measurements& first, Measurements later, config::Diagnostics& diagnostics);
-// Loads a list of files and joins them in order; empty if anything is wrong.
+// Loads the files and joins them in order. Returns nothing if anything is wrong.
 std::optional<Measurements> load_joined(const std::vector<std::string>& files, config::Diagnostics& diagnostics);
 
-std::string to_string(const Parameters& parameters);  // "wgs=1 wgs_per_sm=1"
+std::string to_string(const Parameters& parameters);  // such as "wgs=1 wgs_per_sm=1"
 
 }  // namespace moire::measurements

@@ -59,7 +59,7 @@ TEST(Measurements, EveryFieldIsChecked) {
   EXPECT_EQ(errors_of("launch,,host_cal,2.5,us,9,2.4,2.75"),
             "m.csv:9:9: unknown metric 'host_cal' of launch; did you mean 'host_call'?\n");
   EXPECT_EQ(errors_of("launch,,host_call,2.5,ns,9,2.4,2.75"),
-            "m.csv:9:23: host_call in 'ns'; write 'us', the unit in which it is measured\n");
+            "m.csv:9:23: the unit of host_call is 'ns'; write 'us', the unit in which it is measured\n");
   EXPECT_EQ(errors_of("launch,,host_call,fast,us,9,2.4,2.75"),
             "m.csv:9:19: value is 'fast': no number; write a number, 0 or more, in the unit of the row\n");
   EXPECT_THAT(errors_of("launch,,host_call,inf,us,9,2.4,2.75"), HasSubstr("9:19: value is 'inf': not finite"));

@@ -1,4 +1,5 @@
-// Kernels and copies that follow each other on one stream, between two events. Everything is enqueued long before.
+// Benchmark of kernels and copies that follow each other on one stream, between two events. All of them are enqueued
+// long before they run.
 #include <algorithm>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -7,7 +8,7 @@ namespace moire::microbench {
 
 namespace {
 
-// The numbers in the rows.
+// Numbers of the operations in rows of copy_behind.
 enum Kind : std::int64_t { none = 0, empty_kernel = 1, peer_copy = 2, local_copy = 3 };
 
 program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, const std::string& name, double bytes) {
@@ -25,7 +26,7 @@ program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, con
                        }};
 }
 
-// Observes the first GPU only: the programs of the others are empty.
+// Observes the first GPU only, because the programs of the other GPUs are empty.
 class Watch final : public program::Observer {
  public:
   void operation(const program::OperationSpan& span) override {
@@ -42,17 +43,17 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
   for (const char* name : {"first", "second", "third"}) {
     const std::int64_t kind = count(parameters, name);
     if (kind == none) break;
-    if (kind > local_copy) throw std::invalid_argument(std::string(name) + " is 0 to 3");
+    if (kind > local_copy) throw std::invalid_argument(std::string(name) + " must be 0 to 3");
     peers = peers || kind == peer_copy;
     operations.push_back(operation(node.node.gpu, kind, name, bytes));
   }
-  if (operations.empty()) throw std::invalid_argument("first is 1 to 3");
+  if (operations.empty()) throw std::invalid_argument("first must be 1 to 3");
   if (peers) need_gpus(system, 2);
   if (!peers) node = one_gpu(system);
   node.node.gpu.host = system.node.gpu.host;
   node.node.gpu.host.enqueue = {};
-  // Time 0 is the first event. If a kernel follows, the events' time is added here; the command of a copy includes it
-  // already.
+  // Time 0 is the first event. If the first operation is a kernel, the time of the events delays it. If it is a copy,
+  // the time of its command already includes the events.
   node.node.gpu.host.kernel_start = node.node.gpu.host.event_pair;
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue("main", std::move(operations))};

@@ -9,7 +9,7 @@ namespace moire::microbench {
 namespace {
 
 constexpr double kernel = 1, peer = 2, local = 3;
-constexpr double near = 0.01;  // tolerance for a kernel of 1 ns and for the ramp of a local copy
+constexpr double near = 0.01;  // tolerance in us, for a kernel of 1 ns and for the ramp of a local copy
 
 libraries::EquippedSystem with_host() {
   libraries::EquippedSystem system = libraries::example_equipped(2);
@@ -47,17 +47,19 @@ TEST(CopyBehind, AloneIsWhatTwoEventsSee) {
 
 TEST(CopyBehind, WhoWaitsForAnotherEngineLooksNowAndThen) {
   const libraries::EquippedSystem system = with_hand_overs();
-  // The engine reads the command while the kernel runs, and looks again 8 us later if the kernel is not done.
+  // The engine reads the command while the kernel runs, and polls again 8 us later if the kernel has not ended.
   EXPECT_NEAR(time(system, kernel, peer), 20, near);
   EXPECT_NEAR(time(system, local, peer), 20, near);
-  EXPECT_NEAR(time(system, local, local, peer), 10 + 8 + 10, near) << "11 us of copies, then a queue gap";
-  // The end of the copy becomes visible at 23 us; the queue looks at 8, 16, 24 us.
+  EXPECT_NEAR(time(system, local, local, peer), 10 + 8 + 10, near)
+      << "the local copies take 11 us, followed by a queue gap";
+  // The end of the copy becomes visible at 23 us. The queue polls at 8, 16 and 24 us.
   EXPECT_NEAR(time(system, peer, kernel), 24 + 1, near);
   EXPECT_NEAR(time(system, peer, kernel, kernel), 24 + 1 + 1, near);
   EXPECT_NEAR(time(system, peer, local), 24 + 1 - 4 + 5 + 2, near);
-  // The kernel ends at 4 us, so the engine looks at 12, 20 and 28 us.
+  // The first kernel ends at 4 us, so the queue polls for the end of the copy at 12, 20 and 28 us.
   EXPECT_NEAR(time(system, kernel, peer, kernel), 28 + 1, near);
-  EXPECT_NEAR(time(system, peer, kernel, peer), 10 + 3 * 8 + 10, near) << "26 us is missed by the kernel's 1 ns";
+  EXPECT_NEAR(time(system, peer, kernel, peer), 10 + 3 * 8 + 10, near)
+      << "the kernel of 1 ns ends too late for the poll at 26 us";
 }
 
 TEST(CopyBehind, WithoutThemACopyTakesItsWholeCommand) {

@@ -19,7 +19,7 @@ std::int64_t count(const Parameters& parameters, const std::string& name) {
   const double value = number(parameters, name);
   const auto whole = static_cast<std::int64_t>(value);
   if (value < 0 || static_cast<double>(whole) != value) {
-    throw std::invalid_argument(fmt::format("parameter '{}' is {}; a count is right", name, value));
+    throw std::invalid_argument(fmt::format("parameter '{}' is {}; it must be an integer, 0 or more", name, value));
   }
   return whole;
 }
@@ -43,10 +43,10 @@ SystemSpec one_gpu(const SystemSpec& system) {
 
 void need_gpus(const SystemSpec& system, std::int64_t gpus) {
   if (gpus > system.node.gpus) {
-    throw std::invalid_argument(fmt::format("asks for {} GPUs; the node has {}", gpus, system.node.gpus));
+    throw std::invalid_argument(fmt::format("the benchmark needs {} GPUs; the node has {}", gpus, system.node.gpus));
   }
   if (gpus > 1 && system.node.wiring == link::Wiring::none) {
-    throw std::invalid_argument("asks for links between the GPUs of a node; the node has none");
+    throw std::invalid_argument("the benchmark needs links between the GPUs of a node; the node has none");
   }
 }
 
@@ -54,8 +54,8 @@ program::Kernel kernel(const std::string& name, const machine::GpuSpec& gpu, std
                        std::vector<PhaseShape> shapes, Body::Answer answer, std::int64_t threads) {
   const std::int64_t most = std::min(gpu.compute.workgroups_per_cu, gpu.compute.threads_per_cu / threads);
   if (per_cu < 1 || per_cu > most) {
-    throw std::invalid_argument(
-        fmt::format("{} workgroups of {} threads a CU; {} holds 1 to {}", per_cu, threads, gpu.name, most));
+    throw std::invalid_argument(fmt::format("there are {} workgroups of {} threads on a CU; {} holds 1 to {}", per_cu,
+                                            threads, gpu.name, most));
   }
   program::Kernel made;
   made.name = name;

@@ -21,7 +21,7 @@ using program::Phase;
 using program::PhaseShape;
 using program::Rank;
 
-// The benchmarks of each file; all() joins them.
+// Each function returns the benchmarks of one source file; all() joins them.
 std::vector<Benchmark> launch_benchmarks();
 std::vector<Benchmark> dispatch_benchmarks();
 std::vector<Benchmark> memory_benchmarks();
@@ -38,11 +38,11 @@ std::vector<Benchmark> power_benchmarks();
 
 constexpr std::int64_t default_threads = 256;
 
-// A parameter that the row must have.
+// Return a parameter of a row. Throw std::invalid_argument if it is missing or, in count(), no integer.
 double number(const Parameters& parameters, const std::string& name);
 std::int64_t count(const Parameters& parameters, const std::string& name);
 
-// The first GPU alone, and one node without NICs. The host's costs are 0, since the measurements exclude them.
+// Return the first GPU alone, or one node without NICs. The host's costs are 0, because the measurements exclude them.
 SystemSpec one_gpu(const SystemSpec& system);
 SystemSpec one_node(const SystemSpec& system);
 // Throws if there are fewer GPUs than `gpus`, or no links between them.
@@ -63,18 +63,18 @@ class Body final : public program::KernelBody {
   Answer answer_;
 };
 
-// A kernel of which exactly `per_cu` workgroups fit on a CU. The collector launches whole multiples of the number of
-// CUs, which an idle GPU spreads evenly.
+// Returns a kernel of which exactly `per_cu` workgroups fit on a CU. The collector launches a multiple of the number of
+// CUs, and an idle GPU spreads these workgroups evenly.
 program::Kernel kernel(const std::string& name, const machine::GpuSpec& gpu, std::int64_t per_cu, Body::Count count,
                        std::vector<PhaseShape> shapes, Body::Answer answer, std::int64_t threads = default_threads);
 program::Queue queue(const std::string& name, std::vector<program::Operation> operations);
-// Workgroups per CU when `wgs` of them are spread evenly.
+// Returns the largest number of workgroups on a CU if `wgs` workgroups are spread evenly.
 std::int64_t spread(const machine::GpuSpec& gpu, std::int64_t wgs);
 
 // Records the first and last time stamp of every workgroup, as the collector's kernels do.
 class Stamps final : public program::Observer {
  public:
-  // With `only`, records phases of that name alone.
+  // If `only` is not empty, records only the phases with this name.
   explicit Stamps(std::string only = "") : only_(std::move(only)) {}
   struct Stamp {
     Time begin = Time::max();
@@ -83,7 +83,7 @@ class Stamps final : public program::Observer {
   };
   void workgroup(const program::WorkgroupSpan& span) override;
   const std::vector<Stamp>& of(const std::string& kernel, Rank rank = 0) const;
-  // The stamps of those that took any time.
+  // Returns the stamps of the workgroups that took more than 0 ps.
   std::vector<Stamp> worked(const std::string& kernel, Rank rank = 0) const;
 
  private:
@@ -93,23 +93,23 @@ class Stamps final : public program::Observer {
 
 Time first_begin(const std::vector<Stamps::Stamp>& stamps);
 Time last_end(const std::vector<Stamps::Stamp>& stamps);
-// `total`: all bytes over the time from the first begin to the last end; `per_wg`: over the mean time of a workgroup.
-// In GB/s.
+// Rates in GB/s. `total` is all bytes over the time from the first begin to the last end. `per_wg` is the bytes of a
+// workgroup over the mean time of a workgroup.
 struct Rate {
   double total = 0;
   double per_wg = 0;
 };
 Rate rate(const std::vector<Stamps::Stamp>& stamps, double bytes_per_wg);
 
-// The CU of every workgroup, by its number, of a grid that fills an idle GPU.
+// Returns the CU of every workgroup, by workgroup number, of a grid that fills an idle GPU.
 std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu, std::int64_t threads = default_threads);
 
-// The group with the collector's number `gpc`. It numbers groups by their lowest SM; groups that are filled first
-// completely have the highest SMs. Throws if there is no such group.
+// Returns the index in `gpu` of the group with the collector's number `gpc`. The collector numbers groups by their
+// lowest SM. Groups whose CUs all fill first have the highest SMs. Throws if there is no such group.
 std::uint32_t group_number(const machine::GpuSpec& gpu, std::int64_t gpc);
 
-// Runs a kernel on some CUs only, as the collector does: a grid fills the GPU with `per_cu` workgroups on each CU;
-// those on `cus` do `amount` units of `shape`, and the others end.
+// Runs a kernel on some CUs only, as the collector does. A grid fills the GPU with `per_cu` workgroups on each CU. The
+// workgroups on `cus` do `amount` units of `shape`, and the other workgroups end.
 std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::CuId>& cus, std::int64_t per_cu,
                                   const PhaseShape& shape, double amount);
 

@@ -1,4 +1,5 @@
-// Collectives between all GPUs of the process. Those of a library are simulated with its profile (library.hpp).
+// Benchmarks of collectives between all GPUs of a process. Collectives of a library are simulated with the library's
+// profile (library.hpp).
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -12,13 +13,14 @@ namespace {
 
 using collective::Kind;
 
-// The collector's copies wait behind a gate on the GPU's stream, between two events. A GPU's own share is not copied.
+// Simulates a collective by copies. The collector's copies wait for a gate on the GPU's stream, between two events. A
+// GPU's own share is not copied.
 Values by_copies(const SystemSpec& system, Kind kind, const Parameters& parameters) {
   const std::int64_t gpus = count(parameters, "gpus");
-  if (gpus < 2) throw std::invalid_argument(fmt::format("{} GPUs; a collective is between 2 or more", gpus));
+  if (gpus < 2) throw std::invalid_argument(fmt::format("gpus is {}; a collective needs 2 or more GPUs", gpus));
   need_gpus(system, gpus);
   const std::int64_t bytes = count(parameters, "bytes_per_rank");
-  if (bytes < 1) throw std::invalid_argument("0 bytes; a collective sends something");
+  if (bytes < 1) throw std::invalid_argument("bytes_per_rank is 0; a collective sends at least 1 byte");
   libraries::EquippedSystem node{one_node(system)};
   node.node.gpus = gpus;
   node.node.gpu.host.event_pair = system.node.gpu.host.event_pair;

@@ -1,4 +1,4 @@
-// Copies by the engines. Times start when all streams are released, so launches do not count.
+// Benchmarks of copies by copy engines. Times start when all streams are released, so launches do not count.
 #include <algorithm>
 #include <random>
 
@@ -8,7 +8,7 @@ namespace moire::microbench {
 
 namespace {
 
-// One copy; each rank has a list of them for each stream.
+// One copy. Each rank has a list of copies for each stream.
 struct Job {
   Rank peer = 0;
   double bytes = 0;
@@ -30,8 +30,8 @@ class Watch final : public program::Observer {
   Ends ends;
 };
 
-// All ranks run the same program, so a rank with fewer copies gets copies of 0 bytes behind its own, which delay none
-// of these.
+// Simulates the copies of all ranks. All ranks run the same program, so a rank with fewer copies gets copies of 0 bytes
+// after its own copies, which they do not delay.
 Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
   const SystemSpec node = one_node(system);
   const auto ranks = static_cast<Rank>(node.node.gpus);
@@ -116,8 +116,8 @@ Values pairs(const SystemSpec& system, const Parameters& parameters) {
 }
 
 // A GPU's engine takes the copies of its streams in an order that differs between runs and GPUs. Senders that meet at a
-// receiver share its port, while other ports idle. Like the collector, takes the median of several orders; the orders
-// are the same every time.
+// receiver share its port, while other ports idle. Like the collector, this takes the median over several orders.
+// The orders are the same in every call.
 double of_many_orders(const SystemSpec& system, Rank gpus, double bytes) {
   constexpr std::size_t orders = 31;
   std::mt19937 random(1);
@@ -126,7 +126,7 @@ double of_many_orders(const SystemSpec& system, Rank gpus, double bytes) {
     std::vector<Streams> streams(gpus);
     for (Rank rank = 0; rank < gpus; ++rank) {
       for (Rank turn = 1; turn < gpus; ++turn) streams[rank].push_back({{(rank + turn) % gpus, bytes}});
-      // Shuffled here because std::shuffle differs between standard libraries.
+      // Does not use std::shuffle, because its results differ between standard libraries.
       for (std::size_t n = streams[rank].size(); n > 1; --n)
         std::swap(streams[rank][n - 1], streams[rank][random() % n]);
     }
@@ -155,9 +155,9 @@ std::vector<Benchmark> copy_benchmarks() {
   return {
       {"copy_single", "One copy.", {{"bytes", "remote"}}, time, single},
       {"copy_chunked", "A copy cut into chunks on one stream.", {{"bytes", "chunks"}}, time, chunked},
-      {"copy_streams", "Copies to one peer on as many streams.", {{"bytes", "copies"}}, ends, on_streams},
+      {"copy_streams", "Copies to one peer, each on its own stream.", {{"bytes", "copies"}}, ends, on_streams},
       {"copy_fan_out", "One copy to each of several peers.", {{"bytes", "peers"}}, ends, fan_out},
-      {"copy_fan_in", "One copy of each of several peers into one GPU.", {{"bytes", "senders"}}, ends, fan_in},
+      {"copy_fan_in", "One copy from each of several peers into one GPU.", {{"bytes", "senders"}}, ends, fan_in},
       {"copy_pairs", "Two GPUs copy to each other.", {{"bytes"}}, ends, pairs},
       {"copy_all_to_all", "Every GPU copies to every other.", {{"bytes", "gpus", "streams"}}, time, all_to_all},
   };

@@ -1,4 +1,4 @@
-// Where and when workgroups are placed: first wave, refill of slots, clusters beside resident workgroups.
+// Benchmarks of the placement of workgroups: first wave, refill of slots, clusters beside resident workgroups.
 #include <algorithm>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -7,13 +7,13 @@ namespace moire::microbench {
 
 namespace {
 
-const Time spin = Time::from_us(20);  // as in the collector: longer than dispatching all
+const Time spin = Time::from_us(20);  // as in the collector; longer than the dispatch of all workgroups
 
 Body::Answer spinning(Time time) {
   return [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); };
 }
 
-// The workgroups that began before the first of them ended.
+// Returns the workgroups that began before any workgroup ended.
 std::vector<Stamps::Stamp> first_wave(const std::vector<Stamps::Stamp>& stamps) {
   Time first_end = Time::max();
   for (const Stamps::Stamp& stamp : stamps) first_end = std::min(first_end, stamp.end);
@@ -24,7 +24,7 @@ std::vector<Stamps::Stamp> first_wave(const std::vector<Stamps::Stamp>& stamps) 
   return wave;
 }
 
-// Two waves show the first one, and the second one that takes its slots.
+// Runs two waves. They show the start of the first wave, and how fast the second wave takes the slots of the first.
 Values dispatch(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec gpu = one_gpu(system);
   const std::int64_t per_cu = count(parameters, "wgs_per_sm");
@@ -51,8 +51,8 @@ Values dispatch(const SystemSpec& system, const Parameters& parameters) {
           {"slot_refill", gap / static_cast<double>(wave.size())}};
 }
 
-// The number of workgroups in clusters of `cluster` that start while `blockers` others, at most one on a CU, are
-// resident.
+// Returns the number of workgroups in clusters of `cluster` that start while `blockers` other workgroups, at most one
+// on a CU, are resident.
 std::int64_t cluster_wave(const SystemSpec& system, std::int64_t cluster, std::int64_t blockers) {
   const SystemSpec gpu = one_gpu(system);
   const cu::CuArraySpec& compute = gpu.node.gpu.compute;
@@ -68,7 +68,7 @@ std::int64_t cluster_wave(const SystemSpec& system, std::int64_t cluster, std::i
       queue("main", {program::Delay{"blockers first", spin}, std::move(clustered)})};
   Stamps stamps;
   simulate(gpu, program, &stamps);
-  // Workgroups that start only after the blockers do not count.
+  // Workgroups that start only after the blockers have ended do not count.
   const std::vector<Stamps::Stamp> wave = first_wave(stamps.of("clustered"));
   return blockers > 0 && first_begin(wave) >= last_end(stamps.of("blocker")) ? 0 : std::ssize(wave);
 }
@@ -108,7 +108,7 @@ std::vector<Benchmark> dispatch_benchmarks() {
           {"cluster_limit", "Clusters that are resident together.", {{"cluster"}}, {{"clusters", "1"}}, cluster_limit},
           {"gpc", "SMs of a group (GPC).", {{"gpc"}}, {{"sms", "1"}}, gpc},
           {"sm",
-           "Group of an SM and how many blockers were placed before it got one.",
+           "Group of an SM, and how many blockers were placed before the SM got one.",
            {{"sm"}},
            {{"gpc", "1"}, {"blocker_order", "1"}},
            {}}};

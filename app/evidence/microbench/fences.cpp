@@ -1,4 +1,4 @@
-// The time of a release fence, on an idle machine and beside stores of all workgroups.
+// Benchmarks of the time of a release fence, on an idle machine and beside stores of all workgroups.
 #include <algorithm>
 #include <stdexcept>
 
@@ -48,7 +48,7 @@ class Fences final : public program::Observer {
   void workgroup(const program::WorkgroupSpan& span) override {
     if (span.phase == "fence") times_[span.workgroup].push_back((span.end - span.begin).ns());
   }
-  // The median over all workgroups, and over the rounds from `first` on.
+  // Returns the median over all workgroups and over the rounds from `first` on.
   double median(std::size_t first) const {
     std::vector<double> all;
     for (const auto& [workgroup, times] : times_) {
@@ -63,13 +63,13 @@ class Fences final : public program::Observer {
   std::map<std::int64_t, std::vector<double>> times_;
 };
 
-constexpr std::uint32_t rounds = 16, settled = 4;  // as in the collector: the first rounds build up the load
+constexpr std::uint32_t rounds = 16, settled = 4;  // as in the collector; the first 4 rounds build up the load
 
 Values loaded(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   const machine::GpuSpec& gpu = node.node.gpu;
   const std::int64_t per_cu = count(parameters, "wgs_per_sm"), peers = count(parameters, "peers");
-  if (peers < 1) throw std::invalid_argument("no peer to store to");
+  if (peers < 1) throw std::invalid_argument("peers must be 1 or more");
   need_gpus(node, peers + 1);
   const double gathered = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
   const std::int64_t wgs = per_cu * gpu.compute.total_cus();
@@ -78,7 +78,7 @@ Values loaded(const SystemSpec& system, const Parameters& parameters) {
   gather.read = 1;
   gather.pipelined = false;
   gather.random_rows = true;
-  gather.in_flight = Bytes{32 * 1024.0};  // 8 loads of each thread
+  gather.in_flight = Bytes{32 * 1024.0};  // 8 loads of 16 B by each of 256 threads
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue("main", {kernel(
                                       "rounds", gpu, per_cu, [=](Rank rank) { return rank == 0 ? wgs : 0; },

@@ -1,4 +1,4 @@
-// GEMMs of the GPU's library, and element-wise kernels: alone and beside workgroups that occupy SMs.
+// Benchmarks of the GPU library's GEMMs and of element-wise kernels, alone and beside workgroups that occupy SMs.
 #include "models/workload/kernel/gemm.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace moire::microbench {
 
 namespace {
 
-// Appends the operations of one queue, as in a scenario.
+// Appends the operations of a GEMM, as the operator of a scenario does.
 void append_gemm(builder::Builder& build, const Parameters& parameters) {
   kernel::GemmSpec spec;
   spec.m = count(parameters, "m");
@@ -22,7 +22,7 @@ void append_gemm(builder::Builder& build, const Parameters& parameters) {
   kernel::append_gemm(build, spec);
 }
 
-// Like the collector's kernel: each of 256 threads loads 4 x 16 B of every array and then stores.
+// Appends a kernel like the collector's: each of 256 threads loads 4 x 16 B of every array and then stores.
 void append_stream(builder::Builder& build, const Parameters& parameters) {
   kernel::StreamSpec spec;
   spec.inputs = count(parameters, "inputs");
@@ -32,7 +32,8 @@ void append_stream(builder::Builder& build, const Parameters& parameters) {
   kernel::append_stream(build, spec);
 }
 
-// Workgroups that each occupy a CU, from before the measured kernel until after it; with `traffic` they copy.
+// Returns workgroups that each occupy a CU from before the measured kernel's start until after its end. With `traffic`
+// they copy.
 program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool traffic, Time stay) {
   constexpr std::int64_t threads = 512;
   PhaseShape copy;
@@ -41,7 +42,7 @@ program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool 
   copy.pipelined = false;
   copy.threads = copy.active_threads = threads;
   copy.in_flight = Bytes{32 * 1024.0};
-  // More than the blocker can copy before the measured kernel ends.
+  // A blocker cannot copy this much before the measured kernel ends.
   const double copies = stay.seconds() * gpu.compute.load_store_per_cu.value / copy.read;
   return kernel(
       "blockers", gpu, 1, [=](Rank) { return number; }, {copy},
@@ -53,14 +54,14 @@ program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool 
 
 using Append = void (*)(builder::Builder&, const Parameters&);
 
-// The time between two events, which add the host's event_pair.
+// Returns the time between two events around the operations. The events add the host's event_pair.
 Values time(const libraries::EquippedSystem& system, const Parameters& parameters, Append append, std::int64_t resident,
             bool traffic) {
   libraries::EquippedSystem gpu{one_gpu(system), system.software};
-  gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;  // precedes the kernel that adds up a split k
+  gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;  // before the kernel that adds the parts of a split k
   if (resident >= gpu.node.gpu.compute.total_cus()) {
-    throw std::invalid_argument(fmt::format("{} workgroups of a whole SM leave no SM; the GPU has {}", resident,
-                                            gpu.node.gpu.compute.total_cus()));
+    throw std::invalid_argument(fmt::format("{} workgroups that each occupy an SM leave no SM; the GPU has {}",
+                                            resident, gpu.node.gpu.compute.total_cus()));
   }
   const Time placed = Time::from_us(5);
   program::Program program(1);
@@ -95,7 +96,7 @@ std::vector<Benchmark> gemm_benchmarks() {
   const std::vector<Quantity> us{{"time", "us"}};
   return {{"gemm", "A matrix product of the GPU's library.", {{"m", "n", "k"}}, us, alone<append_gemm>},
           {"gemm_beside",
-           "The same beside workgroups that hold SMs.",
+           "A matrix product beside workgroups that occupy SMs.",
            {{"m", "n", "k", "blockers", "traffic"}},
            us,
            beside<append_gemm>},
@@ -105,7 +106,7 @@ std::vector<Benchmark> gemm_benchmarks() {
            us,
            alone<append_stream>},
           {"stream_beside",
-           "The same beside workgroups that hold SMs.",
+           "An element-wise kernel beside workgroups that occupy SMs.",
            {{"inputs", "bytes", "grid_stride", "blockers", "traffic"}},
            us,
            beside<append_stream>}};

@@ -1,4 +1,4 @@
-// The cost of launches and events.
+// Benchmarks of the cost of launches and events.
 #include "app/evidence/microbench/bench.hpp"
 
 namespace moire::microbench {
@@ -11,8 +11,8 @@ program::Kernel spin(const std::string& name, const machine::GpuSpec& gpu, std::
       [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); });
 }
 
-// The time between two events around `kernels` empty kernels, like the metric between_events_us. All are enqueued
-// before.
+// Returns the time in us between two events around `kernels` empty kernels, like the metric between_events_us. All
+// kernels are enqueued before the first event.
 double between_events(const SystemSpec& system, int kernels) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;
@@ -26,7 +26,8 @@ double between_events(const SystemSpec& system, int kernels) {
   return (result.end - result.operations[0].first_workgroup + gpu.node.gpu.host.event_pair).us();
 }
 
-// One kernel on an idle GPU. The host polls for its store, which is assumed to take as long as a store to a peer.
+// Launches one kernel on an idle GPU. The host polls for the kernel's store, which is assumed to take as long as a
+// store to a peer.
 Values launch_one(const SystemSpec& system) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;
@@ -40,7 +41,7 @@ Values launch_one(const SystemSpec& system) {
           {"event_pair_2", between_events(system, 2)}};
 }
 
-// Two kernels that are both queued long before the first one ends.
+// Runs two kernels that are both enqueued long before the first kernel ends.
 Values queue_gap(const SystemSpec& system, std::int64_t wgs) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;
@@ -61,7 +62,7 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
 
 std::vector<Benchmark> launch_benchmarks() {
   return {{"launch",
-           "What the host and the queue cost around a kernel.",
+           "Costs of the host and of the queue around a kernel.",
            {{}, {"wgs"}},
            {{"host_call", "us"},
             {"host_to_store", "us"},

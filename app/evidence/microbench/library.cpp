@@ -15,10 +15,10 @@ namespace {
 using collective::Collective;
 using collective::Kind;
 
-// The GPUs that take part, as a node.
+// Returns a node that has only the GPUs that take part.
 libraries::EquippedSystem participants(const SystemSpec& system, const Parameters& parameters, const char* what) {
   const std::int64_t gpus = count(parameters, "gpus");
-  if (gpus < 2) throw std::invalid_argument(fmt::format("{} GPUs; {} is between 2 or more", gpus, what));
+  if (gpus < 2) throw std::invalid_argument(fmt::format("gpus is {}; {} needs 2 or more GPUs", gpus, what));
   need_gpus(system, gpus);
   libraries::EquippedSystem node{one_node(system)};
   node.node.gpus = gpus;
@@ -27,11 +27,11 @@ libraries::EquippedSystem participants(const SystemSpec& system, const Parameter
 
 Bytes bytes_of(const Parameters& parameters, const char* name, const char* what) {
   const std::int64_t bytes = count(parameters, name);
-  if (bytes < 1) throw std::invalid_argument(fmt::format("0 bytes; {} sends something", what));
+  if (bytes < 1) throw std::invalid_argument(fmt::format("{} is 0; {} sends at least 1 byte", name, what));
   return Bytes{static_cast<double>(bytes)};
 }
 
-// The time between two events on the slowest GPU; all GPUs begin together.
+// Returns the time between two events on the slowest GPU. All GPUs begin together.
 Values time_of(const SystemSpec& system, const libraries::EquippedSystem& node, const Collective& collective) {
   return {{"time", (collective::time_of(node, collective) + system.node.gpu.host.event_pair).us()}};
 }
@@ -41,7 +41,7 @@ Values by_library(const SystemSpec& system, const collective::Method& method, Ki
   const char* what = "a collective";
   const libraries::EquippedSystem node = participants(system, parameters, what);
   Collective made{.kind = kind, .bytes = bytes_of(parameters, bytes, what), .method = method};
-  if (std::string(bytes) == "bytes") made.bytes = made.bytes * static_cast<double>(node.node.gpus);  // of each peer
+  if (std::string(bytes) == "bytes") made.bytes = made.bytes * static_cast<double>(node.node.gpus);  // bytes per peer
   const std::int64_t channels = count(parameters, "max_ctas");
   if (channels > 0) made.method.channels = channels;
   return time_of(system, node, made);

@@ -8,7 +8,7 @@
 
 namespace moire::microbench {
 
-// all(), with a simulation for those benchmarks that need the library.
+// Returns all benchmarks. Those that depend on a collective library are simulated with `library`.
 std::vector<Benchmark> with_library(const libraries::LibrarySpec& library);
 
 }  // namespace moire::microbench

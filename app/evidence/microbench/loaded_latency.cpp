@@ -1,4 +1,5 @@
-// Copying workgroups beside workgroups that only read: the rate that bytes in flight achieve when the memory is busy.
+// Benchmark of copying workgroups (victims) beside workgroups that only read (background). It shows the rate that bytes
+// in flight achieve while the memory is busy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,15 +14,16 @@ namespace moire::microbench {
 namespace {
 
 constexpr std::int64_t victim_threads = 512, background_threads = 1024;
-// Replaces the collector's loop of 32 rounds with two batches each by a few phases: within a phase, rates are constant.
+// The collector's loop has 32 rounds of two batches each. Here a workgroup has 4 phases of 16 batches each, because
+// rates are constant within a phase.
 constexpr std::uint32_t steps = 4;
 constexpr double batches_per_step = 16;
 
-// Records the spans of both kernels, to evaluate them in the window in which all workgroups run.
+// Records the spans of copying and reading workgroups, to evaluate them in the window in which all of them run.
 class Spans final : public program::Observer {
  public:
   void workgroup(const program::WorkgroupSpan& span) override {
-    if (span.phase != "copy" && span.phase != "read") return;  // waits
+    if (span.phase != "copy" && span.phase != "read") return;  // the delay before the work
     Kernel& kernel = span.phase == "copy" ? victims : background;
     kernel.spans.push_back({span.begin, span.end});
     Time& end = kernel.ends[span.workgroup];
@@ -30,7 +32,7 @@ class Spans final : public program::Observer {
   struct Kernel {
     std::vector<std::pair<Time, Time>> spans;
     std::map<std::int64_t, Time> ends;
-    // The number of steps done by `until`; an unfinished step counts in part.
+    // Returns the number of steps that were done by `until`. An unfinished step counts in proportion.
     double done(Time until) const {
       double sum = 0;
       for (const auto& [begin, end] : spans) {
@@ -48,12 +50,14 @@ struct Case {
   double victim_bytes, background_bytes;  // per step
 };
 
+// In GB/s.
 struct Rates {
-  double victim;  // mean of one victim
-  double background;
+  double victim;      // mean of one victim
+  double background;  // sum of all readers
 };
 
-// `order`: the CUs of the first GPU in random order; the first ones get the victims, the next ones the readers.
+// Simulates one repetition. `order` has the CUs of the first GPU in random order. The first CUs get the victims, the
+// next CUs the readers. `stores` is the share of stores in the memory's traffic.
 Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& order, double stores) {
   const machine::GpuSpec& gpu = node.node.gpu;
   PhaseShape copy;
@@ -71,7 +75,8 @@ Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& o
   read.in_flight = Bytes{c.background_bytes / batches_per_step};
   read.mixed_stores = c.remote ? 0 : stores;
 
-  // Like the collector: a workgroup with one of these roles on every SM, and all start working at the same time.
+  // As in the collector, every SM has one workgroup with one of these roles, and all workgroups start their work at the
+  // same time.
   enum class Role { idle, victim, reader };
   std::vector<Role> roles(order.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(c.victims + c.background); ++i) {
@@ -99,7 +104,7 @@ Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& o
                                       background_threads)})};
   Spans spans;
   simulate(node, program, &spans);
-  // Rates count only while all workgroups of both kernels run.
+  // Rates count only while all victims and all readers run.
   Time until = Time::max();
   for (const Spans::Kernel* kernel : {&spans.victims, &spans.background}) {
     for (const auto& [workgroup, end] : kernel->ends) until = std::min(until, end);
@@ -117,7 +122,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Each repetition uses other random CUs, as in the collector; they are the same in every call.
+// Each repetition draws other CUs at random, as in the collector. Every call draws the same CUs.
 Values run(const SystemSpec& system, const Parameters& parameters) {
   constexpr int repetitions = 3;
   Case c{};
@@ -129,7 +134,7 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
   const std::int64_t cus = node.node.gpu.compute.total_cus();
   if (c.victims + c.background > cus) {
     throw std::invalid_argument(
-        fmt::format("{} workgroups on SMs of their own; the GPU has {}", c.victims + c.background, cus));
+        fmt::format("{} workgroups need an SM each; the GPU has {} SMs", c.victims + c.background, cus));
   }
   c.victim_bytes = number(parameters, "in_flight_bytes") * batches_per_step;
   c.background_bytes = number(parameters, "background_in_flight_bytes") * batches_per_step;
@@ -140,7 +145,7 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t n = order.size(); n > 1; --n) std::swap(order[n - 1], order[random() % n]);
     Rates rates = once(node, c, order, 0);
-    if (!c.remote && c.background > 0) {  // the first rates give the share of stores, with which it is repeated
+    if (!c.remote && c.background > 0) {  // repeats the run with the share of stores in the first run
       const double stored = rates.victim * static_cast<double>(c.victims);
       rates = once(node, c, order, stored / (2 * stored + rates.background));
     }

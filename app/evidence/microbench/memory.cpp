@@ -1,4 +1,4 @@
-// Bandwidth and latency of a GPU's memory and caches: loads arrive one batch at a time, stores are not waited for.
+// Benchmarks of a GPU's memory and caches. A workgroup waits for each batch of its loads, but not for its stores.
 #include <algorithm>
 #include <numbers>
 #include <stdexcept>
@@ -15,11 +15,11 @@ struct Traffic {
   PhaseShape shape;
   std::int64_t wgs = 0;
   std::int64_t per_cu = 0;
-  double bytes_per_wg = 0;  // units of the shape
+  double bytes_per_wg = 0;  // in units of the shape
   std::int64_t threads = default_threads;
 };
 
-// Each workgroup has one phase, so that rates stay constant.
+// Simulates the traffic. Each workgroup has one phase, so that rates stay constant.
 Stamps stamps_of(const SystemSpec& system, const Traffic& traffic) {
   const SystemSpec gpu = one_gpu(system);
   program::Program program(1);
@@ -46,7 +46,8 @@ Time run_span(const SystemSpec& system, const Traffic& traffic) {
 
 Values as_values(const Rate& rate) { return {{"bandwidth", rate.total}, {"bandwidth_per_wg", rate.per_wg}}; }
 
-// Takes long compared with the latency and with the dispatch of the first wave, as in the collector.
+// Bytes of a workgroup. As in the collector, they take long compared with the latency and with the dispatch of the
+// first wave.
 constexpr double stream_bytes = 2 << 20;
 
 Traffic stream(const Parameters& parameters) {
@@ -68,7 +69,7 @@ double miss_ratio(const machine::GpuSpec& gpu, double footprint) {
   return 1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{footprint});
 }
 
-constexpr double rows_per_wg = 4096;  // gathered by each of the collector's workgroups in one repetition
+constexpr double rows_per_wg = 4096;  // each of the collector's workgroups gathers so many in a repetition
 
 Values gather(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
@@ -77,9 +78,9 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.random_rows = true;
   traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
   const double footprint = number(parameters, "footprint_bytes");
-  // The cache holds what the repetitions before the median one have read, which with few workgroups is not the whole
-  // footprint.
-  constexpr double repetitions_before = 5;  // 2 to warm up and 3 of the 7 that count, whose median is used
+  // The cache holds the rows that the repetitions before the median repetition have read. With few workgroups, these
+  // are not the whole footprint.
+  constexpr double repetitions_before = 5;  // 2 to warm up, and 3 before the median of the 7 that count
   constexpr double all_seen = 50;           // e^-50 is less than the last bit of 1
   const double read_before =
       repetitions_before * static_cast<double>(traffic.wgs) * rows_per_wg * number(parameters, "row_bytes");
@@ -88,7 +89,7 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Each task gathers several batches of rows and stores once; the rows are far larger than the cache.
+// Each task gathers several batches of rows and stores once. The table of rows is far larger than the cache.
 Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   const double rows = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
@@ -105,8 +106,8 @@ Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   return {{"time", run_span(system, traffic).us()}};
 }
 
-// A grid whose workgroups gather and then store; the time is that from the first workgroup's start to the last one's
-// end.
+// Simulates a grid whose workgroups gather and then store. `time` is from the first workgroup's start to the last
+// workgroup's end.
 Values gather_length(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   Traffic traffic = stream(parameters);
@@ -132,7 +133,7 @@ Values hbm_read(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Nothing waits for stores, so a CU has as many in flight as it can hold.
+// Nothing waits for stores, so a CU has as many bytes in flight as it can hold.
 Values hbm_write(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   traffic.shape.write = 1;
@@ -147,7 +148,7 @@ Values hbm_copy(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Every workgroup reads the whole footprint repeatedly; what the cache cannot hold comes from memory.
+// Every workgroup reads the whole footprint repeatedly. Lines that the cache cannot hold come from memory.
 Values l2_read(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
@@ -155,7 +156,7 @@ Values l2_read(const SystemSpec& system, const Parameters& parameters) {
   return {{"bandwidth", run_traffic(system, traffic).total}};
 }
 
-// Dependent loads by one thread, each of one sector.
+// One thread makes dependent loads, each of one sector of 32 B.
 Values chase(const SystemSpec& system, const Parameters& parameters) {
   constexpr double sector = 32, hops = 1000;
   Traffic traffic;
@@ -171,7 +172,7 @@ Values chase(const SystemSpec& system, const Parameters& parameters) {
   return {{"latency", sector / run_traffic(system, traffic).per_wg}};
 }
 
-// Gathers of 512-byte rows by the first `sms` CUs of a group; the other CUs are idle.
+// The first `sms` CUs of a group gather rows of 512 bytes; the other CUs are idle.
 Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   constexpr double row = 512;
   const SystemSpec gpu = one_gpu(system);
@@ -182,7 +183,7 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   for (cu::CuId cu = 0; cu < array.cus() && cus.size() < sms; ++cu) {
     if (array.group_of(cu) == group) cus.push_back(cu);
   }
-  if (sms == 0 || cus.size() < sms) throw std::invalid_argument("SMs that the group does not have");
+  if (sms == 0 || cus.size() < sms) throw std::invalid_argument("sms must be 1 to the number of SMs of the group");
   Traffic traffic;
   loads_in_batches(traffic, parameters);
   traffic.shape.name = "gather";
@@ -222,14 +223,14 @@ std::vector<Benchmark> memory_benchmarks() {
        {{"bandwidth", "GB/s"}},
        gpc_read},
       {"sm_share",
-       "What each SM gets while all gather; SMs have no numbers in the model.",
+       "Rate of each SM while all SMs gather. It is not simulated, because SMs have no hardware numbers in the model.",
        {{"sm", "wgs_per_sm", "in_flight_bytes"}},
        {{"bandwidth", "GB/s"}},
        {}},
       {"hbm_read", "Contiguous loads, a batch at a time.", {{"wgs", "wgs_per_sm", "in_flight_bytes"}}, rates, hbm_read},
       {"hbm_write", "Contiguous stores.", {{"wgs", "wgs_per_sm"}}, rates, hbm_write},
       {"hbm_copy",
-       "Contiguous loads, a batch at a time, and stores of the same.",
+       "Contiguous loads, a batch at a time, and stores of the same bytes.",
        {{"wgs", "wgs_per_sm", "in_flight_bytes"}},
        rates,
        hbm_copy},

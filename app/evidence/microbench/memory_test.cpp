@@ -1,4 +1,4 @@
-// Closed-form expectations for a machine with round numbers: each rate is that of the capacity which is the bottleneck.
+// Closed-form expectations for a machine with round numbers. Each rate is the rate of the bottleneck.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ Values run(const libraries::EquippedSystem& system, const std::string& name, con
   return find(name)->run(system, parameters);
 }
 
-// A GPU whose HBM is saturated by four CUs.
+// Returns a GPU whose HBM four CUs saturate.
 libraries::EquippedSystem narrow() {
   libraries::EquippedSystem system = libraries::example_equipped(1);
   system.node.gpu.hbm.bandwidth = {100e9};
@@ -45,7 +45,7 @@ TEST(Memory, StoresBetweenGathersAreWrittenBackButForWhatTheCacheHolds) {
   parameters["store_bytes"] = 8192;
   parameters["side_by_side"] = 0;
   parameters["tasks"] = 4;
-  // 4.2 MB of rows and 1.05 MB of stores at 100 GB/s. The cache holds the last 1 MB, of which a fifth is stores.
+  // 4.2 MB of rows and 1.05 MB of stores move at 100 GB/s. The cache holds the last 1 MB, of which a fifth is stores.
   const double rows = 32 * 4 * 32768., stores = rows / 4;
   const double cache = system.node.gpu.l2.capacity.value;
   EXPECT_NEAR(run(system, "gather_store", parameters).at("time"),
@@ -54,7 +54,7 @@ TEST(Memory, StoresBetweenGathersAreWrittenBackButForWhatTheCacheHolds) {
 
 TEST(Memory, RowsShorterThanTheGranularityFetchMore) {
   Parameters parameters = batches(32, 4, 32768);
-  parameters["row_bytes"] = 96;  // fetches two granules of 64 B
+  parameters["row_bytes"] = 96;  // each row fetches two granules of 64 B
   parameters["footprint_bytes"] = 1e12;
   EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 100 * 96. / 128, 1e-3);
 }
@@ -62,7 +62,7 @@ TEST(Memory, RowsShorterThanTheGranularityFetchMore) {
 TEST(Memory, WhatTheCacheHoldsIsNotFetched) {
   Parameters parameters = batches(32, 4, 32768);
   parameters["row_bytes"] = 128;
-  parameters["footprint_bytes"] = 1.25e6;  // the L2 holds 1 MB of it: a fifth misses
+  parameters["footprint_bytes"] = 1.25e6;  // the L2 holds 1 MB of it, so a fifth of the rows misses
   EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 500, 1e-2);
 }
 
@@ -91,7 +91,8 @@ TEST(Memory, SmsOfOneGroup) {
     Parameters parameters{{"gpc", gpc}, {"sms", sms}, {"wgs_per_sm", 1}, {"in_flight_bytes", 8000}};
     return run(system, "gpc_read", parameters).at("bandwidth");
   };
-  // A workgroup reads 2 MiB repeatedly and the cache holds 1 MB: a batch takes 400 ns or 100 ns, plus 40 ns on the CU.
+  // Each workgroup reads 2 MiB repeatedly, and the cache holds 1 MB. A batch takes 400 ns from memory or 100 ns from
+  // the cache, plus 40 ns on the CU.
   const auto batch = [](double sms) {
     const double hits = 1e6 / (sms * 2097152);
     return 400 - 300 * hits + 40;
@@ -134,9 +135,9 @@ TEST(LoadedLatency, InASaturatedMemoryRatesGoByBytesInFlight) {
                              {"background", 4},
                              {"background_in_flight_bytes", 32000},
                              {"remote", 0}});
-  // A copy moves two bytes of memory for each byte copied. Both kernels see the same latency in addition to their
-  // batch's own time. Exact within 2 %: the end of the window counts a step in proportion, although rates rise once
-  // others have ended.
+  // A copy moves two bytes of memory for each byte copied. Victims and readers see the same latency in addition to the
+  // time of their batch itself. The expectation is exact within 2 %: a step at the end of the window counts in
+  // proportion, although rates rise once other workgroups have ended.
   const double victim = values.at("victim_bandwidth"), reader = values.at("background_bandwidth") / 4;
   EXPECT_NEAR(4 * victim + 4 * reader, 100, 2);
   EXPECT_NEAR(8000 / victim - 8000 / 200., 32000 / reader - 32000 / 200., 30);

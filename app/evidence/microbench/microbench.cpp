@@ -17,11 +17,11 @@ Benchmark victim(std::string name, std::string description, std::string metric, 
           {}};
 }
 
-// Properties of a GPU that need no program.
+// Returns the entries without a simulation: properties of a GPU, and benchmarks that the models do not predict.
 std::vector<Benchmark> facts() {
   return {
       {"property",
-       "What the driver says of the GPU.",
+       "Properties of the GPU that the driver states.",
        {{}},
        {{"sms", "1"},
         {"l2_bytes", "B"},
@@ -37,7 +37,7 @@ std::vector<Benchmark> facts() {
         {"link_rate", "GB/s"}},
        {}},
       {"peer_store_way",
-       "Instructions and layouts of stores to a peer; the models know one.",
+       "Instructions and layouts of stores to a peer; the models have only one kind of store.",
        {{"way", "interleaved", "threads", "wgs", "wg_bytes"}},
        {{"bandwidth", "GB/s"}},
        {}},
@@ -47,12 +47,13 @@ std::vector<Benchmark> facts() {
        {{"bandwidth", "GB/s"}},
        {}},
       {"l2_add_grid",
-       "The same by grids of few workgroups; the models take the number of slices from the hardware file.",
+       "Additions to words in the L2 by grids of few workgroups; the models take the number of slices of the L2 from "
+       "the hardware file.",
        {{"wgs", "adds", "operations"}},
        {{"time", "us"}},
        {}},
       {"gather_popular",
-       "Gathers of rows that many read; the models take what they cost from the hardware file.",
+       "Gathers of rows that many workgroups read; the models take their cost from the hardware file.",
        {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
          "in_flight_bytes"}},
        {{"bandwidth", "GB/s"}},
@@ -84,13 +85,13 @@ std::vector<Benchmark> facts() {
        {{"clock", "MHz"}},
        {}},
       {"busy_time",
-       "Each of a series of them, with idle time in between.",
+       "The time of each GEMM or stream of a series, with idle time in between.",
        {{"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "number"}},
        {{"time", "us"}},
        {}},
-      victim("victim_chase", "A chain of loads beside them.", "latency", "ns"),
-      victim("victim_copy", "A workgroup that copies beside them.", "bandwidth", "GB/s"),
-      victim("victim_peer", "The same to a peer's memory.", "bandwidth", "GB/s"),
+      victim("victim_chase", "A chain of dependent loads beside GEMMs or streams.", "latency", "ns"),
+      victim("victim_copy", "A workgroup that copies beside GEMMs or streams.", "bandwidth", "GB/s"),
+      victim("victim_peer", "A workgroup that copies to a peer's memory beside GEMMs or streams.", "bandwidth", "GB/s"),
       {"timer", "The GPU's own timer.", {{}}, {{"resolution", "ns"}, {"read_cost", "ns"}, {"sm_clock", "MHz"}}, {}},
       {"power",
        "Clocks and power, before and after all benchmarks.",

@@ -1,5 +1,6 @@
-// The measurements of the collector as Moire programs: one benchmark for each entry of docs/reference/measurements.md.
-// Calibration compares their simulation with measured values, so that a parameter means what the simulator makes of it.
+// The collector's measurements as Moire programs: one benchmark for each entry of docs/reference/measurements.md.
+// Calibration compares simulated with measured values, so a fitted parameter has the meaning that the simulator gives
+// it.
 #pragma once
 
 #include <functional>
@@ -25,8 +26,8 @@ struct Benchmark {
   std::vector<std::vector<std::string>> parameters;  // each set of parameter names that a row may have
   std::vector<Quantity> metrics;
   // Simulates the benchmark and returns those metrics that a row with these parameters has and the models can predict.
-  // Empty if there is nothing to simulate (properties, clocks). Throws std::invalid_argument for parameters that the
-  // system cannot have (more GPUs than a node has, more workgroups than fit on a CU).
+  // `run` is empty if there is nothing to simulate (properties, clocks). It throws std::invalid_argument for parameters
+  // that the system cannot have (more GPUs than a node has, more workgroups than fit on a CU).
   std::function<Values(const libraries::EquippedSystem&, const Parameters&)> run;
 };
 

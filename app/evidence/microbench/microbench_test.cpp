@@ -82,8 +82,8 @@ TEST(Dispatch, ClustersBesideBlockers) {
   };
   EXPECT_DOUBLE_EQ(wave(1, 0), 8);
   EXPECT_DOUBLE_EQ(wave(1, 3), 5);
-  // Blockers alternate between the groups. With two, each group has 3 free CUs: room for one cluster of 2 and none of
-  // 4.
+  // Blockers alternate between the groups. With two blockers, each group has 3 free CUs, which fit one cluster of 2 and
+  // no cluster of 4.
   EXPECT_DOUBLE_EQ(wave(2, 2), 4);
   EXPECT_DOUBLE_EQ(wave(4, 2), 0);
   EXPECT_DOUBLE_EQ(wave(4, 1), 4);
@@ -97,7 +97,7 @@ TEST(Dispatch, GroupsAsTheCollectorNumbersThem) {
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 1}}, "sms"), 3);
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 2);
   EXPECT_THROW(value(system, "gpc", {{"gpc", 3}}, "sms"), std::invalid_argument);
-  // Groups that are filled first completely have the highest SMs and therefore the highest numbers.
+  // Groups whose CUs all fill first have the highest SMs and therefore the highest numbers.
   system.node.gpu.compute.groups = {{.cus = 1, .filled_first = 1}, {.cus = 4, .filled_first = 1}, {.cus = 3}};
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 0}}, "sms"), 4);
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 1);
@@ -116,7 +116,7 @@ TEST(Library, AllToAllIsItsKernelBetweenEvents) {
   system.node.gpu.host.enqueue = Time::from_us(9);
   system.node.gpu.host.kernel_start = Time::from_us(30);
   system.node.gpu.host.event_pair = Time::from_us(4);
-  EXPECT_FALSE(find("nccl_all_to_all")->run) << "which library?";
+  EXPECT_FALSE(find("nccl_all_to_all")->run) << "it needs a library";
   const auto known = with_library(library);
   const auto found =
       std::find_if(known.begin(), known.end(), [](const Benchmark& b) { return b.name == "nccl_all_to_all"; });

@@ -1,5 +1,5 @@
-// Small MSCCL plans that each show one cost of the interpreter that validation/msccl runs on GPUs; the same as made by
-// validation/msccl/micro.py.
+// Small MSCCL plans, each of which shows one cost of the interpreter that validation/msccl runs on GPUs. They are the
+// same as the plans that validation/msccl/micro.py makes.
 #include "app/evidence/microbench/msccl.hpp"
 
 #include <fmt/format.h>
@@ -28,10 +28,10 @@ struct SizedAlgorithm {
 
 SizedAlgorithm empty_algorithm(const Parameters& parameters, int ranks, std::int64_t chunks) {
   const std::int64_t ll = count(parameters, "ll");
-  if (ll > 1) throw std::invalid_argument(fmt::format("ll is {}; 0 or 1 would be right", ll));
+  if (ll > 1) throw std::invalid_argument(fmt::format("ll is {}; it must be 0 or 1", ll));
   SizedAlgorithm made;
   made.chunk_bytes = count(parameters, "chunk_bytes");
-  if (made.chunk_bytes < 1) throw std::invalid_argument("chunks of 0 bytes");
+  if (made.chunk_bytes < 1) throw std::invalid_argument("chunk_bytes is 0; it must be 1 or more");
   Algorithm& algorithm = made.algorithm;
   algorithm.collective = ir::Collective::custom;
   algorithm.protocol = ll == 1 ? ir::Protocol::ll : ir::Protocol::simple;
@@ -132,7 +132,7 @@ SizedAlgorithm stream_algorithm(const Parameters& p) {
 SizedAlgorithm kind_algorithm(const Parameters& p) {
   constexpr Op types[] = {Op::recv_reduce_copy, Op::recv_copy_send, Op::recv_reduce_copy_send, Op::recv_reduce_send};
   const std::int64_t connections = count(p, "connections"), kind = count(p, "kind");
-  if (kind > 3) throw std::invalid_argument(fmt::format("kind {}; 0 to 3 would be right", kind));
+  if (kind > 3) throw std::invalid_argument(fmt::format("kind is {}; it must be 0 to 3", kind));
   SizedAlgorithm made = empty_algorithm(p, 2, connections);
   for (std::int64_t k = 0; k < connections; ++k) {
     const int channel = static_cast<int>(k);
@@ -173,7 +173,10 @@ const std::vector<Known>& known() {
       {"msccl_reduce", "Thread blocks of one GPU add chunks in one pass.", {"sources", "blocks"}, reduce_algorithm},
       {"msccl_ping", "A chunk back and forth between two GPUs.", {"hops"}, ping_algorithm},
       {"msccl_stream", "Connections from one GPU to another, or both ways.", {"connections", "both"}, stream_algorithm},
-      {"msccl_kind", "A GPU sends, another takes in a way of its own.", {"kind", "connections"}, kind_algorithm},
+      {"msccl_kind",
+       "A GPU sends; another GPU receives by one of four types of steps.",
+       {"kind", "connections"},
+       kind_algorithm},
       {"msccl_sends", "One connection, a step for each chunk.", {"steps"}, sends_algorithm},
   };
   return all;
@@ -214,7 +217,7 @@ std::vector<Benchmark> msccl_benchmarks() {
     all.push_back({one.name, one.about, {std::move(parameters)}, {{"time", "us"}, {"inside", "us"}}, {}});
   }
   all.push_back({"msccl_fifo",
-                 "Whether two GPUs that send before they receive come to an end.",
+                 "Two GPUs send before they receive; `ended` is 1 if they finish.",
                  {{"ll", "calls", "chunk_bytes"}},
                  {{"ended", "1"}},
                  {}});

@@ -1,4 +1,4 @@
-// Microbenchmarks of an interpreter of MSCCL algorithms; they need its profile.
+// Microbenchmarks of an interpreter of MSCCL algorithms. Their simulation needs the interpreter's profile.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace moire::microbench {
 
-// Adds simulations to these benchmarks if the library has channels.
+// Adds simulations to the benchmarks of MSCCL in the list if the library has channels.
 void with_interpreter(const libraries::LibrarySpec& library, std::vector<Benchmark>& benchmarks);
 
 }  // namespace moire::microbench

@@ -11,7 +11,7 @@
 namespace moire::microbench {
 namespace {
 
-// Overheads of whole microseconds, on a machine whose memory and links take almost no time for chunks of 16 bytes.
+// Returns a library with overheads of whole microseconds. Memory and links take almost no time for chunks of 16 bytes.
 libraries::LibrarySpec interpreter() {
   libraries::LibrarySpec library;
   library.name = "interpreter";
@@ -53,7 +53,7 @@ double inside(const std::string& name, Parameters parameters) {
 }
 
 TEST(Msccl, NeedsALibraryWithChannels) {
-  EXPECT_FALSE(find("msccl_ping")->run) << "which library?";
+  EXPECT_FALSE(find("msccl_ping")->run) << "it needs a library";
   libraries::LibrarySpec plain = interpreter();
   plain.channels.reset();
   for (const Benchmark& benchmark : with_library(plain)) {

@@ -1,4 +1,4 @@
-// Stores and copies by workgroups to the memory of other GPUs in the node, and flags between two GPUs.
+// Benchmarks of stores and copies by workgroups to other GPUs of the node, and of flags between two GPUs.
 #include <algorithm>
 #include <stdexcept>
 
@@ -17,11 +17,13 @@ struct Sending {
   std::function<Rank(Rank, std::int64_t workgroup)> peer;  // destination of a workgroup
 };
 
-// As in the collector: more bytes for few workgroups, so that every case takes long compared with launches.
+// Returns the bytes of a workgroup, as in the collector. Few workgroups move more bytes each, so that every case takes
+// long compared with launches.
 double wg_bytes(std::int64_t wgs) { return (wgs <= 32 ? 8 : wgs <= 264 ? 2 : 1) * mib; }
 
+// Rates in GB/s.
 struct Sent {
-  double per_sender = 0;  // the slowest sender
+  double per_sender = 0;  // of the slowest sender
   double per_wg = 0;      // mean
   double into_receiver = 0;
 };
@@ -61,15 +63,15 @@ PhaseShape stores(const machine::GpuSpec& gpu, std::int64_t wgs) {
   PhaseShape shape;
   shape.name = "store";
   shape.peer_write = 1;
-  // Nothing waits for stores, so a CU has as many in flight as it can hold.
+  // Nothing waits for stores, so a CU has as many bytes in flight as it can hold.
   shape.in_flight = gpu.compute.bytes_in_flight_per_cu / static_cast<double>(spread(gpu, wgs));
   return shape;
 }
 
-// The first `senders` GPUs send to their next `peers` GPUs; workgroups take turns.
+// Each of the first `senders` GPUs sends to its next `peers` GPUs. Its workgroups send to these peers in turn.
 Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, std::int64_t peers,
                 std::int64_t senders) {
-  if (peers < 1 || senders < 1) throw std::invalid_argument("no peer or no sender");
+  if (peers < 1 || senders < 1) throw std::invalid_argument("peers and senders must be 1 or more");
   need_gpus(system, std::max(peers + 1, senders));
   const std::int64_t gpus = system.node.gpus;
   return {std::move(shape), wgs, [=](Rank rank) { return rank < senders ? peers : 0; },
@@ -78,7 +80,7 @@ Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, st
 
 Values as_values(const Sent& sent) { return {{"bandwidth", sent.per_sender}, {"bandwidth_per_wg", sent.per_wg}}; }
 
-// chunk_bytes is ignored: rows of 512 B took as long as contiguous stores on every GPU measured.
+// Ignores chunk_bytes, because rows of 512 B took as long as contiguous stores on every GPU that was measured.
 Values peer_store(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   const std::int64_t wgs = count(parameters, "wgs");
@@ -98,7 +100,7 @@ Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
       node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), count(parameters, "senders"))));
 }
 
-// Loads from the peers; workgroups take turns.
+// Loads from the peers. Workgroups load from them in turn.
 Values peer_load(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   PhaseShape shape;

@@ -1,5 +1,5 @@
 // Closed-form expectations for a machine with round numbers: ports of 300 GB/s, stores of a CU at 50 GB/s, and copy
-// engines that take 10 us for a first command, 2 us for one that follows another, and copy at 100 GB/s.
+// engines that take 10 us for a first command, 2 us for a command that follows another, and copy at 100 GB/s.
 #include <gmock/gmock.h>
 
 #include "app/evidence/microbench/microbench.hpp"
@@ -45,7 +45,7 @@ TEST(Peer, AFlagTakesAStoreAndAPollEachWay) {
 TEST(Fence, WaitsForTheStoresBeforeIt) {
   EXPECT_NEAR(run(four, "fence", {{"remote", 1}, {"store_bytes", 5e4}}).at("time") -
                   run(four, "fence", {{"remote", 1}, {"store_bytes", 2.5e4}}).at("time"),
-              500, 1e-3);  // 25 kB more at 50 GB/s
+              500, 1e-3);  // 25 kB more, at 50 GB/s
 }
 
 TEST(Fence, CostsItselfAndTheWayBackOfRemoteStores) {
@@ -58,7 +58,7 @@ TEST(Fence, CostsItselfAndTheWayBackOfRemoteStores) {
   EXPECT_NEAR(time(0, 0), 600, 1e-6);
   EXPECT_NEAR(time(1, 0), 600, 1e-6);
   EXPECT_NEAR(time(1, 5e4), 1000 + 300 + 600, 1e-3);  // 50 kB at 50 GB/s
-  EXPECT_NEAR(time(0, 5e4), 500 + 600, 1e-3);         // at the CU's 100 GB/s
+  EXPECT_NEAR(time(0, 5e4), 500 + 600, 1e-3);         // 50 kB at the CU's 100 GB/s
 }
 
 TEST(Fence, UnderLoadTheStoresOfAllShareThePort) {
@@ -90,10 +90,10 @@ TEST(Copies, InAnyOrderSendersMeetAtReceivers) {
   const double rotated = 10 + 2 * 10 + 3 * 10;  // three first commands, then one copy after the other
   const double time = run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time");
   EXPECT_GT(time, rotated + 5);
-  EXPECT_LE(time, rotated + 2 * 30);  // if all three always went to one receiver
+  EXPECT_LE(time, rotated + 2 * 30);  // all three senders always meet at one receiver
   EXPECT_EQ(time, run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"));
   EXPECT_NEAR(run(four, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"), rotated, 1e-6)
-      << "a port as wide as three engines: order does not matter";
+      << "a port is as fast as three engines, so the order does not matter";
 }
 
 TEST(Copies, OfSeveralGpusMeetOnlyAtAPort) {

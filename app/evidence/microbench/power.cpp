@@ -1,6 +1,6 @@
-// Energy of one iteration of the loops of validation/power, at the clock at which they were measured. Idle power and
-// CUs with workgroups count for the measured time, operations by their number. Therefore errors in simulated times do
-// not become errors in energy.
+// Benchmarks of power: the energy of one iteration of the loops of validation/power, at the measured clock. The power
+// of the idle GPU and of CUs with workgroups counts for the measured time; operations count by their number. Therefore
+// errors in simulated times do not become errors in energy.
 #include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -12,7 +12,7 @@ namespace moire::microbench {
 
 namespace {
 
-constexpr double wgs_per_cu = 8;  // of the loops' own kernels
+constexpr double wgs_per_cu = 8;  // in kernels that units() makes
 
 struct Loop {
   libraries::EquippedSystem system;
@@ -48,7 +48,7 @@ Values measured(const Loop& loop, const Parameters& parameters) {
           {"clock_left", top * (1 - power.matrix_dip * used) * 1e-6}};
 }
 
-// A kernel whose workgroups together do `amount` units of a shape.
+// Simulates a kernel whose workgroups together do `amount` units of a shape.
 Values units(const libraries::EquippedSystem& system, const Parameters& parameters, PhaseShape shape, double amount,
              std::int64_t gpus) {
   Loop loop = loop_on(system, parameters, gpus);
@@ -98,7 +98,7 @@ Values fma(const libraries::EquippedSystem& system, const Parameters& parameters
   PhaseShape shape;
   shape.name = "arithmetic";
   shape.flop = 1;
-  // Each thread computes eight chains, with two operations in each round.
+  // Each thread computes eight chains of FMAs. Each round of a chain is one FMA, which is two operations.
   const double flop = wgs_per_cu * static_cast<double>(system.node.gpu.compute.total_cus() * default_threads) * 8 * 2;
   return units(system, parameters, shape, flop * number(parameters, "rounds"), 1);
 }
@@ -154,7 +154,7 @@ std::vector<Benchmark> power_benchmarks() {
        hold},
       {"power_fma", "fp32 FMA on every SM.", {{"clock_mhz", "us", "rounds"}}, energy, fma},
       {"power_read",
-       "Loads by all SMs, of what the cache holds or not.",
+       "Loads by all SMs of a buffer that fits into the cache or not.",
        {{"clock_mhz", "us", "bytes", "times"}},
        energy,
        read},

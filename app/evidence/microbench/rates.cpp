@@ -1,4 +1,4 @@
-// Arithmetic rate of an SM.
+// Benchmarks of the arithmetic rate of an SM.
 #include <numeric>
 #include <stdexcept>
 
@@ -8,11 +8,12 @@ namespace moire::microbench {
 
 namespace {
 
-// The rate of the first `sms` CUs.
+// Returns the rate per SM, in GFLOP/s, of the first `sms` CUs.
 Values flops(const SystemSpec& system, std::int64_t sms, std::int64_t per_cu, program::Arithmetic unit) {
   constexpr double flop_per_wg = 1e9;
   const SystemSpec gpu = one_gpu(system);
-  if (sms < 1 || sms > gpu.node.gpu.compute.total_cus()) throw std::invalid_argument("SMs that the GPU does not have");
+  if (sms < 1 || sms > gpu.node.gpu.compute.total_cus())
+    throw std::invalid_argument("sms must be 1 to the number of SMs of the GPU");
   PhaseShape shape;
   shape.name = "arithmetic";
   shape.flop = 1;

@@ -22,7 +22,7 @@ CaseStudy prepare_case(std::string name, std::shared_ptr<const config::Node> tre
     if (auto study = study::prepare_runs(std::move(scenario), preparer, own)) made.study = std::move(*study);
   }
   for (const config::Diagnostic& error : own.sorted()) diagnostics.error(error.place, error.what, error.remedy);
-  // A run that was not kept will be prepared from the tree again.
+  // If the preparer did not keep the run, the tree is still needed to prepare the run again.
   if (!made.study.runs.empty() && made.study.runs.front()) {
     made.study.scenario.tree = {};
     made.study.scenario.sets.clear();

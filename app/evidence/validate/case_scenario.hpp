@@ -9,21 +9,22 @@
 
 namespace moire::validate {
 
-// A prepared case and its ingredients, from which calibration prepares it again with other values. The prepared
-// scenario has no tree: a file may have thousands of cases, and every forked process pays for them.
+// A prepared case, and the tree and changes from which `moire calibrate` prepares the case again with other values. The
+// scenario in `study` has no tree of its own. A file may have thousands of cases, and every forked process would pay
+// for the memory of their trees.
 struct CaseStudy {
   std::string name;
-  std::shared_ptr<const config::Node> tree;  // of the scenario, without the changes
+  std::shared_ptr<const config::Node> tree;  // tree of the scenario, without the changes
   std::vector<config::Override> changes;
   study::PreparedStudy study;
 };
 
-// If there are errors in `diagnostics`, it must not be run.
+// Prepares a case. If `diagnostics` has errors afterwards, the case must not be run.
 CaseStudy prepare_case(std::string name, std::shared_ptr<const config::Node> tree,
                        std::vector<config::Override> changes, study::Preparer& preparer,
                        config::Diagnostics& diagnostics);
 
-// True if `node` is a scenario; else reports that it is not. `path` is the group's position, "groups.0".
+// True if `node` is a scenario; else reports that it is not. `path` is the group's position, such as "groups.0".
 bool is_scenario(const config::Node& node, const std::string& path, config::Diagnostics& diagnostics);
 
 }  // namespace moire::validate

@@ -15,8 +15,8 @@ struct CurveValue {
   double simulated = 0;
 };
 
-// The x axis is the parameter with most values. The others distinguish series, of which those with most points come
-// first. A `unit` of "1" is not shown. Empty if no parameter has two values.
+// Returns a figure whose x axis is the parameter with the most values. The other parameters distinguish series. Series
+// with the most points come first. A `unit` of "1" is not shown. Returns no figure if no parameter has two values.
 std::vector<report::Figure> curve_figures(const std::string& name, const std::string& metric, const std::string& unit,
                                           const std::vector<CurveValue>& values);
 

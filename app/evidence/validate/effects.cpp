@@ -10,12 +10,13 @@ namespace moire::validate {
 
 namespace {
 
-const study::MetricInfo wrong_percent = {"wrong_percent", "Share of the cases whose change has the wrong sign"};
+const study::MetricInfo wrong_percent = {"wrong_percent",
+                                         "Share of the cases whose simulated change has the wrong sign"};
 const study::MetricInfo bad_choices_percent = {
     "bad_choices_percent",
-    "Share of the choices by the simulation that were measured to be more than 5 % above the best measured one"};
+    "Share of the simulation's choices whose measured value is more than `good_within` above the best measured value"};
 
-// A key of all columns of a case but one, and the value of that column.
+// Returns a key made of all columns of a case except `column`, and sets `value` to the value of `column`.
 std::optional<std::string> without(const Case& one, const std::string& column, std::string& value) {
   std::string rest;
   bool has = false;
@@ -35,7 +36,7 @@ std::optional<double> change(const std::optional<double>& value, const std::opti
   return 100 * (*value / *reference - 1);
 }
 
-// The percentage of choices that are bad; empty if none was measured.
+// Returns the percentage of the simulation's choices that are bad, or nothing if no choice was measured.
 std::optional<double> bad_choices(const Effect& spec, const GroupResult& group) {
   struct Choice {
     double simulated = 0, measured = 0, best = 0;
@@ -73,24 +74,28 @@ void EffectSpec::describe(config::Describer<EffectSpec>& d) {
   d.field("name", &EffectSpec::name, "Name of the effect").example("strategies");
   d.field("of", &EffectSpec::of, "Group whose metric changes").example("c3");
   d.field("by", &EffectSpec::by, "Column of the group's `case` that holds the choice").example("strategy");
-  d.field("against", &EffectSpec::against, "Value of the column with which the others are compared")
+  d.field("against", &EffectSpec::against,
+          "Value of column `by`; the other cases are compared with the case that has this value")
       .example("compute_first");
-  d.field("same_within", &EffectSpec::same_within,
-          "Changes up to this size, measured or simulated, count as none, whatever their signs; default: 0 %")
+  d.field(
+       "same_within", &EffectSpec::same_within,
+       "If neither the measured nor the simulated change is larger than this, their signs do not matter; default: 0 %")
       .example("2 %")
       .optional();
-  d.field("good_within", &EffectSpec::good_within,
-          fmt::format("A choice by the simulation is good if it was measured to be at most this much above the best "
-                      "measured one; default: {} %",
-                      usual_good_within))
+  d.field(
+       "good_within", &EffectSpec::good_within,
+       fmt::format("The simulation's choice is good if its measured value is at most this much above the best measured "
+                   "value; default: {} %",
+                   usual_good_within))
       .example("5 %")
       .optional();
   d.field("most_bad_choices", &EffectSpec::most_bad_choices,
-          "Share of the choices by the simulation that may be bad, that is, measured to be more than `good_within` "
-          "above the best one")
+          "Largest share of the simulation's choices whose measured value may be more than `good_within` above the "
+          "best measured value")
       .example("20 %")
       .optional();
-  d.field("most_wrong", &EffectSpec::most_wrong, "Share of the cases that may have the wrong sign")
+  d.field("most_wrong", &EffectSpec::most_wrong,
+          "Largest share of the cases whose simulated change may have the wrong sign")
       .example("10 %")
       .optional();
 }
@@ -104,7 +109,7 @@ GroupResult effect(const Effect& spec, const GroupResult& group) {
   GroupResult result;
   result.name = spec.name;
   result.kind = "effect";
-  result.about = fmt::format("change of {} by {} from {}", group.name, spec.by, spec.against);
+  result.about = fmt::format("change of {} compared with {} = {}", group.name, spec.by, spec.against);
   result.error_unit = "points";
   std::map<std::string, const Case*> references;
   std::string value;

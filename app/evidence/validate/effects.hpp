@@ -4,10 +4,10 @@
 //     - {name: strategies, of: c3, by: strategy, against: compute_first, same_within: 2 %, most_wrong: 10 %,
 //        most_bad_choices: 20 %}
 //
-// Designers first ask whether a choice is better, not how long something takes. An effect is right if the simulation
-// has its sign, or if both changes are negligible (`same_within`). And users who follow the simulation should lose
-// little: its choice is bad if the measured value of that choice is more than `good_within` above the best measured
-// one.
+// Designers first ask whether a choice is better, and only then by how much. The simulation is right if its change has
+// the sign of the measured change, or if both changes are at most `same_within`. Users who follow the simulation take
+// the choice with the smallest simulated value, and should lose little time. The simulation's choice is bad if its
+// measured value is more than `good_within` above the best measured value.
 #pragma once
 
 #include "app/evidence/validate/group.hpp"
@@ -26,9 +26,9 @@ struct EffectSpec {
   static void describe(config::Describer<EffectSpec>& d);
 };
 
-// How much longer than the best measured value, in percent, the measured value of the simulation's choice may be. The
-// goal for choosing strategies uses this value. Parts that run alone have errors of 2 to 5 % (README), so a simulation
-// of such parts cannot distinguish choices that are closer.
+// Default of `good_within`, in percent above the best measured value. Simulated times of a computation or a collective
+// that runs alone have errors of 2 to 5 %, so the simulation cannot distinguish choices that are closer. The results
+// in validation/DEVIATIONS.md use this value.
 inline constexpr double usual_good_within = 5;
 
 struct Effect {
@@ -41,9 +41,10 @@ struct Effect {
   double good_within = usual_good_within;  // in percent
 };
 
+// True if the simulation predicts the sign of the change, or if both changes are at most `same_within` percent.
 bool is_right(double measured_percent, double simulated_percent, double same_within);
 
-// Compares the cases of `group` that differ only in column `by` with the one that has `against` there.
+// Compares cases of `group` that differ only in column `by` with the case that has the value `against` in this column.
 GroupResult effect(const Effect& spec, const GroupResult& group);
 
 }  // namespace moire::validate

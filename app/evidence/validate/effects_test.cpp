@@ -22,7 +22,7 @@ TEST(Effects, ARightSignIsEnough) {
   EXPECT_TRUE(is_right(10, 1, 0));
   EXPECT_TRUE(is_right(-10, -90, 0));
   EXPECT_FALSE(is_right(10, -1, 0));
-  EXPECT_FALSE(is_right(10, 0, 0)) << "an effect that is not seen";
+  EXPECT_FALSE(is_right(10, 0, 0)) << "the simulation shows no effect";
   EXPECT_TRUE(is_right(0, 0, 0));
 }
 
@@ -44,7 +44,7 @@ TEST(Effects, AreChangesAgainstTheSameCaseWithTheOtherChoice) {
   EXPECT_DOUBLE_EQ(result.cases[0].simulated, -25);
   EXPECT_DOUBLE_EQ(*result.cases[1].measured, 20);
   EXPECT_NEAR(result.cases[1].simulated, 10, 1e-9);
-  EXPECT_NEAR(result.cases[2].simulated, -5, 1e-9) << "measured +10: wrong";
+  EXPECT_NEAR(result.cases[2].simulated, -5, 1e-9) << "the measured change is +10 %, so the sign is wrong";
   EXPECT_DOUBLE_EQ(result.cases[3].simulated, -50);
   EXPECT_FALSE(result.cases[3].measured);
   EXPECT_THAT(result.left_out, testing::ElementsAre("c dma"));
@@ -52,19 +52,21 @@ TEST(Effects, AreChangesAgainstTheSameCaseWithTheOtherChoice) {
   EXPECT_NEAR(result.metrics[0].value, 100.0 / 3, 1e-9);
   ASSERT_EQ(result.limits.size(), 2);
   EXPECT_FALSE(result.limits[0].held());
-  // a: dma is chosen and best. b: late is chosen and took 10 % longer than plain. c and d offer no choice.
+  // In pair a, the simulation chooses dma, which is the best measured choice. In pair b, it chooses late, which took
+  // 10 % longer than plain. Pairs c and d have fewer than two measured cases.
   EXPECT_DOUBLE_EQ(result.metrics[1].value, 50);
   EXPECT_FALSE(result.limits[1].held());
-  ASSERT_EQ(result.curves.size(), 2) << "by choice";
+  ASSERT_EQ(result.curves.size(), 2) << "a curve for each choice";
   EXPECT_EQ(result.curves[0].name, "dma");
   EXPECT_EQ(result.curves[0].summary.cases, 2);
 }
 
 TEST(Effects, SayHowMuchWorseAGoodChoiceMayBe) {
   GroupResult group;
-  group.cases = {of("a", "plain", 100, 101), of("a", "dma", 104, 100)};  // dma is chosen and took 4 % longer
+  // The simulation chooses dma, which took 4 % longer.
+  group.cases = {of("a", "plain", 100, 101), of("a", "dma", 104, 100)};
   Effect effects = strategies;
-  EXPECT_DOUBLE_EQ(effect(effects, group).metrics[1].value, 0) << "5 % if nothing is said";
+  EXPECT_DOUBLE_EQ(effect(effects, group).metrics[1].value, 0) << "the default is 5 %";
   effects.good_within = 3;
   EXPECT_DOUBLE_EQ(effect(effects, group).metrics[1].value, 100);
 }

@@ -10,8 +10,8 @@ std::string predictions_csv(const Validation& validation, const ValidationResult
 std::optional<std::vector<Expectation>> read_expected(const std::filesystem::path& file, const config::Place& asked,
                                                       config::Diagnostics& diagnostics);
 
-// Adds the expected values to the cases with the same group, case and metric. Returns the number of expectations
-// without a case.
+// Adds the expected values to the cases with the same group, name, metric and unit. Returns the number of expectations
+// without such a case.
 std::size_t add_expectations(const std::vector<Expectation>& expected, std::vector<GroupResult>& groups);
 
 }  // namespace moire::validate

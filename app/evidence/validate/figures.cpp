@@ -8,9 +8,9 @@ namespace moire::validate {
 
 namespace {
 
-constexpr double band = 0.1;
-constexpr std::size_t most_series = 7;  // that can be told apart
-constexpr std::size_t most_names = 40;  // that fit below an axis
+constexpr double band = 0.1;            // distance of the lines beside the diagonal, +-10 %
+constexpr std::size_t most_series = 7;  // more colours are hard to tell apart
+constexpr std::size_t most_names = 40;  // more names do not fit below an axis
 
 std::string in_unit(const std::string& what, const std::string& unit) {
   return unit.empty() ? what : fmt::format("{} in {}", what, unit);
@@ -98,7 +98,7 @@ report::Figure errors(const GroupResult& group) {
   return figure;
 }
 
-// The mean and the worst error of every curve.
+// Returns a figure of the mean and the worst error of every curve.
 report::Figure curve_errors(const GroupResult& group) {
   report::Figure figure;
   figure.title = group.name;

@@ -5,10 +5,10 @@
 
 namespace moire::validate {
 
-// Measured against simulated, one figure for each unit, and the error of every case; then the group's own figures.
+// Returns a plot of simulated over measured values for each unit, a figure of the errors, and the group's own figures.
 std::vector<report::Figure> figures_of(const GroupResult& group);
 
-// One scatter plot for each unit, of all groups with errors in percent. Empty if there is only one group.
+// Returns a plot of simulated over measured values of all scenario groups for each unit, or none for only one group.
 std::vector<report::Figure> overall_figures(const ValidationResult& result);
 
 }  // namespace moire::validate

@@ -19,7 +19,7 @@ bool is_a_word(const std::string& name) {
   return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
 }
 
-// The keys of a section's spec, for suggestions.
+// Returns the keys of the section that `path` names, for suggestions in messages.
 std::vector<std::string> known_keys(const libraries::Path& path) {
   const config::Description* spec = libraries::section_spec(path.section);
   return spec != nullptr ? spec->keys() : std::vector<std::string>{};
@@ -56,12 +56,12 @@ std::optional<FitKey> read_key(const std::string& text, const Node& value, const
   if (const auto problem = config::parse_quantity(value.text, key.dimension, key.start))
     return fail(value.place, fmt::format("'keys.{}': {}", text, problem->what), problem->remedy);
   if (key.start <= 0)
-    return fail(value.place, fmt::format("'keys.{}' begins at {}", text, in_quotes(value.text)),
-                "begin above 0: the search multiplies the value by factors");
+    return fail(value.place, fmt::format("the search for 'keys.{}' begins at {}", text, in_quotes(value.text)),
+                "write a start above 0, because the search multiplies it by factors");
   const config::Limits& limits = field->limits;
   if (key.start < limits.low || key.start > limits.high)
-    return fail(value.place, fmt::format("'keys.{}' begins at {}", text, in_quotes(value.text)),
-                fmt::format("the value is {}", field->limit_text()));
+    return fail(value.place, fmt::format("the search for 'keys.{}' begins at {}", text, in_quotes(value.text)),
+                fmt::format("write a start in the range of the key: {}", field->limit_text()));
   key.low = std::max(limits.low, key.start / fit_range);
   key.high = std::min(limits.high, key.start * fit_range);
   return key;
@@ -71,9 +71,11 @@ std::optional<FitKey> read_key(const std::string& text, const Node& value, const
 
 void FitSpec::describe(config::Describer<FitSpec>& d) {
   d.component("fit", "What `moire calibrate` fits in a library's profile to groups of a validation file.");
-  d.field("name", &FitSpec::name, "Name of the fit; the source in the profile is fitted_<name>").example("ll");
+  d.field("name", &FitSpec::name, "Name of the fit; the profile states fitted_<name> as the source of its values")
+      .example("ll");
   d.field("groups", &FitSpec::groups, "Groups whose errors are minimised; other cases are ignored").example("[ll]");
-  d.field("keys", &FitSpec::keys, "Values of the profile, by their paths, with the start of the search for each")
+  d.field("keys", &FitSpec::keys,
+          "Values of the profile to fit: map from the path of a value to the start of its search")
       .example("{channels.ll.step_overhead: 0.4 us}");
 }
 
@@ -88,8 +90,8 @@ Fit read_fit(const FitSpec& spec, const Node& node, const std::vector<std::strin
   };
   if (!is_a_word(spec.name))
     diagnostics.error(place_of("name"), fmt::format("'name' is {}", in_quotes(spec.name)),
-                      "use lower-case letters, digits and _, because the name becomes that of a source");
-  if (spec.groups.empty()) diagnostics.error(place_of("groups"), "'groups' names no group", "name one");
+                      "use lower-case letters, digits and _, because the name becomes part of a source's name");
+  if (spec.groups.empty()) diagnostics.error(place_of("groups"), "'groups' names no group", "name at least one group");
   const Node* groups = node.find("groups");
   for (std::size_t i = 0; i < spec.groups.size(); ++i) {
     const config::Place& place = groups && i < groups->items.size() ? groups->items[i].place : place_of("groups");
@@ -105,7 +107,8 @@ Fit read_fit(const FitSpec& spec, const Node& node, const std::vector<std::strin
     }
   }
   if (spec.keys.empty())
-    diagnostics.error(place_of("keys"), "'keys' has no value to fit", "write {channels.setup: 4 us}, or others");
+    diagnostics.error(place_of("keys"), "'keys' has no value to fit",
+                      "write at least one, such as {channels.setup: 4 us}");
   const Node* keys = node.find("keys");
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     const auto& [text, value] = spec.keys[i];

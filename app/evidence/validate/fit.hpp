@@ -3,8 +3,8 @@
 //   fit:
 //     - {name: ll, groups: [ll], keys: {channels.ll.step_overhead: 0.4 us, channels.ll.batch_pause: 0.2 us}}
 //
-// The values are the starts of the search, so that its result does not depend on the profile's values. `moire validate`
-// ignores them.
+// The search starts at the values in `keys`, so that its result does not depend on the profile's values. `moire
+// validate` ignores `fit`.
 #pragma once
 
 #include "app/evidence/validate/group.hpp"
@@ -19,7 +19,7 @@ struct FitSpec {
   static void describe(config::Describer<FitSpec>& d);
 };
 
-// A number of the profile, in base units.
+// A number of the profile that is fitted, in the base units of its dimension (a time in ps).
 struct FitKey {
   std::string path;  // "channels.ll.step_overhead"
   config::Dimension dimension = config::Dimension::ratio;
@@ -36,10 +36,10 @@ struct Fit {
   config::Place place;
 };
 
-// A value is searched from 1/64 of its start to 64 times its start, within the limits of the spec.
+// The search covers 1/64 of the start to 64 times the start, within the range that the key's spec allows.
 inline constexpr double fit_range = 64;
 
-// Reads one entry of the list; `group_names` are those of the file. Errors are in `diagnostics`.
+// Reads one entry of `fit`. `group_names` are the names of all groups of the file. Reports errors in `diagnostics`.
 Fit read_fit(const FitSpec& spec, const config::Node& node, const std::vector<std::string>& group_names,
              config::Diagnostics& diagnostics);
 

@@ -17,19 +17,20 @@
 
 namespace moire::validate {
 
-// What all groups of a file share.
+// Input that all groups of a file share.
 struct Loading {
-  std::vector<config::Override> sets;   // of the command line: changes of the system or the program
+  std::vector<config::Override> sets;   // changes of the system or the program by the command line
   study::Preparer* preparer = nullptr;  // shared by all groups
-  bool predict = false;                 // predict: measured values are not needed
+  bool predict = false;                 // true for --predict: measured values may be missing
 };
 
-// How a group reports its progress, and errors that appear only when it runs.
+// What a running group uses: results of its case_studies(), which ran before, callbacks for progress, and a list of
+// errors.
 struct Running {
-  std::function<const study::RunResult&(const CaseStudy&)> simulated;  // for case_studies(), which have run before
-  std::function<void(const std::string& label)> begin;                 // a run begins
+  std::function<const study::RunResult&(const CaseStudy&)> simulated;  // returns one of these results
+  std::function<void(const std::string& label)> begin;                 // called when a run begins
   std::function<void()> tick;                                          // called during a run
-  config::Diagnostics* diagnostics = nullptr;                          // with an error, the result is invalid
+  config::Diagnostics* diagnostics = nullptr;                          // if it has errors, the result is invalid
 };
 
 // Thrown for a program that deadlocks.
@@ -42,25 +43,25 @@ struct Deadlocked {
 class Group {
  public:
   virtual ~Group() = default;
-  // The runs that it needs; equal runs of several groups are simulated once.
+  // Returns the runs that the group needs. Equal runs of several groups are simulated once.
   virtual std::vector<const CaseStudy*> case_studies() const { return {}; }
-  virtual std::size_t runs() const = 0;  // in addition to those
+  virtual std::size_t runs() const = 0;  // number of runs in addition to case_studies()
   virtual std::size_t cases() const = 0;
-  // Columns that name its cases, with their values.
+  // Returns the columns whose values form the cases' names, and all values of each column.
   virtual std::map<std::string, std::set<std::string>> named_by() const { return {}; }
-  // Returns cases, metrics, limits other than on statistics of the cases, origins and figures. Throws Deadlocked.
+  // Simulates the group. Returns its cases, metrics, limits, origins and figures. Throws Deadlocked.
   virtual GroupResult run(const Running& running) const = 0;
 };
 
 struct GroupKind {
   std::string key;  // a group with this key is of this kind
   void (*describe)(config::Catalogue& catalogue);
-  // Returns nothing and reports errors if the group is invalid. `path` is its position, "groups.0".
+  // Returns nothing and reports errors if the group is invalid. `path` is the group's position, such as "groups.0".
   std::unique_ptr<Group> (*read)(const config::Node& node, const std::string& path, const Loading& loading,
                                  config::Diagnostics& diagnostics);
 };
 
-// The last kind applies to groups without any kind's key.
+// Returns all kinds. The last kind also applies to groups that have no kind's key.
 const std::vector<GroupKind>& group_kinds();
 
 }  // namespace moire::validate

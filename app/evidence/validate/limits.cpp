@@ -8,13 +8,14 @@ namespace moire::validate {
 
 void LimitsSpec::describe(config::Describer<LimitsSpec>& d) {
   d.component("limits", "Limits on the absolute errors of a group; if one is exceeded, the validation fails.");
-  d.field("case", &LimitsSpec::each, "Limit on every single case").example("15 %").optional();
-  d.field("mean", &LimitsSpec::mean, "Limit on the mean of the group").example("6 %").optional();
-  d.field("median", &LimitsSpec::median, "Limit on the median of the group").example("5 %").optional();
-  d.field("percentile_95", &LimitsSpec::percentile_95, "Limit on the 95th percentile of the group")
+  d.field("case", &LimitsSpec::each, "Limit on the error of every case").example("15 %").optional();
+  d.field("mean", &LimitsSpec::mean, "Limit on the mean error of the group").example("6 %").optional();
+  d.field("median", &LimitsSpec::median, "Limit on the median error of the group").example("5 %").optional();
+  d.field("percentile_95", &LimitsSpec::percentile_95, "Limit on the 95th percentile of the group's errors")
       .example("12 %")
       .optional();
-  d.field("curve", &LimitsSpec::curve, "Limit on the mean of every curve (benchmark) of a group of measurements")
+  d.field("curve", &LimitsSpec::curve,
+          "Limit on the mean error of every curve of a group of measurements (one metric of one benchmark)")
       .example("5 %")
       .optional();
 }

@@ -20,13 +20,13 @@ struct Limits {
   std::optional<double> each, mean, median, percentile_95, curve;
 };
 
-// `unit` is "%" or "points".
+// Reads limits in `unit`, "%" or "points". Returns nothing and reports errors if a limit is invalid.
 std::optional<Limits> read_limits(const LimitsSpec& spec, const std::string& unit, config::Diagnostics& diagnostics);
 
-// "15 %" is 15; reports an error and returns nothing for another unit.
+// Returns 15 for "15 %". Returns nothing and reports an error if the limit has another unit.
 std::optional<double> read_limit(const config::Node& node, const std::string& unit, config::Diagnostics& diagnostics);
 
-// Adds the limits, with the values from the group's summary, to the group.
+// Adds the limits to the group, each with the value from the group's summary that it applies to.
 void apply(const Limits& limits, GroupResult& group);
 
 }  // namespace moire::validate

@@ -34,7 +34,7 @@ struct MetricUnit {
     if (unit == "MHz") return Dimension::per_second;
     return unit == "B" ? Dimension::bytes : Dimension::ratio;
   }
-  double base() const {  // base units in one of this unit
+  double base() const {  // number of base units, such as ps, in one of this unit
     return unit == "us" || unit == "MHz" ? 1e6 : unit == "%" ? 0.01 : 1;
   }
 };
@@ -58,7 +58,8 @@ bool same_value(const std::string& a, const std::string& b) {
 bool starts_column(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool in_column(char c) { return starts_column(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// "$bytes B" -> "65536 B"; "$$" is a dollar. `cell` returns the value of a column, or nothing after reporting an error.
+// Replaces columns by their values: "$bytes B" -> "65536 B". "$$" stands for a dollar. `cell` returns the value of a
+// column, or nothing after it has reported an error.
 template <class Cell>
 std::optional<std::string> filled_in(const std::string& text, const Cell& cell) {
   std::string out;
@@ -84,7 +85,7 @@ std::optional<std::string> filled_in(const std::string& text, const Cell& cell) 
   return out;
 }
 
-// The name of the column in "$bytes" or "${bytes}".
+// Returns the name of the column in "$bytes" or "${bytes}".
 std::string column_in(const std::string& text) {
   if (text.size() > 3 && text.starts_with("${") && text.ends_with("}")) return text.substr(2, text.size() - 3);
   return text.size() > 1 ? text.substr(1) : "";
@@ -124,7 +125,7 @@ class Rows {
     }
   }
 
-  // A value that is written in the file itself.
+  // Reads a measured value that is written in the validation file itself.
   void literal() {
     const MeasuredSpec& measured = spec_.measured;
     const Place& place = place_of(node_, {"measured"});
@@ -165,7 +166,7 @@ class Rows {
                        "it must be above 0, because the error is a percentage of it");
   }
 
-  // The factor that converts numbers of the file to the metric's unit.
+  // Returns the factor that converts numbers of the file to the metric's unit.
   std::optional<double> factor() {
     const std::string wanted = unit_.unit.empty() ? "1" : unit_.unit;
     if (!spec_.measured.unit) {
@@ -237,11 +238,12 @@ class Rows {
     } else if (out_.cases.empty()) {
       diagnostics_.error(place_of(node_, {"measured", "value"}),
                          fmt::format("none of the chosen rows ({}) has a measured value", rows),
-                         "'moire validate --predict' prints what is expected before it is measured");
+                         "write measured values, or use 'moire validate --predict' to print the simulated values "
+                         "before a measurement");
     }
   }
 
-  // Selects the rows of the group.
+  // Returns a function that is true for the rows of the group.
   std::function<bool(const std::vector<CsvCell>&)> selection(const CsvTable& file) {
     std::vector<std::pair<std::size_t, std::vector<std::string>>> wanted;
     const Node* rows = node_.find("rows");
@@ -269,9 +271,9 @@ class Rows {
     };
   }
 
-  // For an empty selection: the values that exist in the columns of `rows`.
+  // Returns a hint for an empty selection: the values that exist in the columns of `rows`.
   std::string what_there_is(const CsvTable& file) const {
-    if (file.rows.empty()) return "there is none below the column names";
+    if (file.rows.empty()) return "the file has no rows below the column names";
     std::vector<std::string> columns;
     for (const auto& [name, value] : spec_.rows) {
       const auto at = std::find(file.columns.begin(), file.columns.end(), name);
@@ -342,7 +344,7 @@ class Rows {
     });
   }
 
-  // Applies the group's `set` to this row.
+  // Adds the changes of the group's `set`, with the values of the current row.
   void changes(const std::vector<std::string>& columns, MeasuredCase& into) {
     for (std::size_t i = 0; i < spec_.set.size(); ++i) {
       Node value = spec_.set[i].second;
@@ -354,7 +356,7 @@ class Rows {
   }
 
   bool fill(Node& value, const std::vector<std::string>& columns) {
-    if (value.top) return true;  // the content of a file
+    if (value.top) return true;  // the content of an included file
     bool good = true;
     for (Node& item : value.items) good = fill(item, columns) && good;
     for (Node::Entry& entry : value.entries) good = fill(entry.value, columns) && good;
@@ -380,7 +382,7 @@ class Rows {
     if (!text) return false;
     const bool whole = value.text == "$" + column_in(value.text) || value.text == "${" + column_in(value.text) + "}";
     value.text = std::move(*text);
-    if (used) value.place = used->place;  // errors in the value are at the cell
+    if (used) value.place = used->place;  // errors in the value name the cell's position
     if (whole && used && (value.text.front() == '{' || value.text.front() == '[')) return read_as_yaml(value) && good;
     return good;
   }
@@ -398,7 +400,7 @@ class Rows {
     return true;
   }
   static void stand_at(const Place& place, Node& node) {
-    if (node.top) return;  // the content of a file
+    if (node.top) return;  // the content of an included file
     node.place = place;
     for (Node& item : node.items) stand_at(place, item);
     for (Node::Entry& entry : node.entries) {
@@ -412,7 +414,7 @@ class Rows {
   const bool predict_;
   Diagnostics& diagnostics_;
   const MetricUnit unit_;
-  std::vector<std::vector<std::string>> paths_;  // of `set`; empty if the path is invalid
+  std::vector<std::vector<std::string>> paths_;  // paths in `set`; empty if the path is invalid
   const std::vector<CsvCell>* row_ = nullptr;
   MeasuredCases out_;
 };

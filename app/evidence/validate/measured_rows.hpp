@@ -1,4 +1,4 @@
-// The measured values of a scenario group: selects rows of the table as cases, and names them.
+// Reads the measured values of a scenario group: selects rows of the table as cases, and names the cases.
 #pragma once
 
 #include "app/evidence/validate/scenario_group.hpp"
@@ -18,7 +18,7 @@ struct MeasuredCases {
   std::vector<Origin> origins;
 };
 
-// `node` is the group's, for positions of errors.
+// `node` is the group's node in the file, for positions of errors. With `predict`, measured values may be missing.
 std::optional<MeasuredCases> read_measured(const ScenarioGroupSpec& spec, const config::Node& node, bool predict,
                                            config::Diagnostics& diagnostics);
 

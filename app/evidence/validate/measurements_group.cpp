@@ -78,8 +78,8 @@ class MeasurementsGroup : public Group {
   }
 
   static void add(const measurements::MeasuredValue& value, double simulated, GroupResult& result) {
-    // Leaves out pairs of zeros (a copy without readers beside it), which say nothing about the model, and values that
-    // it cannot predict.
+    // Leaves out values that the model cannot predict. Also leaves out pairs of zeros, which say nothing about the
+    // model, such as the bandwidth of background readers if there are none.
     if (std::isnan(simulated) || (value.value == 0 && simulated == 0)) {
       result.left_out.push_back(name_of(value) + " " + value.metric);
       return;
@@ -104,7 +104,7 @@ class MeasurementsGroup : public Group {
       for (const measurements::MeasuredValue* value : benchmark) {
         if (next == result.cases.size()) break;
         const Case& one = result.cases[next];
-        if (one.name != name_of(*value) || one.metric != value->metric) continue;  // it was left out
+        if (one.name != name_of(*value) || one.metric != value->metric) continue;  // the value was left out
         ++next;
         auto& own = values[one.curve];
         if (own.empty()) firsts.push_back(value);
@@ -127,7 +127,7 @@ class MeasurementsGroup : public Group {
   std::size_t cases_ = 0;
 };
 
-// The rows of the requested benchmarks that can be simulated, by benchmark, in the order of the file.
+// Returns the rows of the requested benchmarks that can be simulated, by benchmark, in the order of the file.
 std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
                                 const measurements::Measurements& measurements,
                                 const std::vector<microbench::Benchmark>& known, config::Diagnostics& diagnostics) {
@@ -164,7 +164,7 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
   return chosen;
 }
 
-// Checks each set of parameters once; reports an error at the row of those that the machine cannot have.
+// Checks each set of parameters once. Reports an error at the row of each set that the system cannot run.
 void check_parameters(const measurements::Measurements& measurements, const std::vector<std::size_t>& chosen,
                       const libraries::EquippedSystem& system, const std::vector<microbench::Benchmark>& known,
                       config::Diagnostics& diagnostics) {
@@ -193,10 +193,12 @@ void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d
           "The collective library for benchmarks of a library (nccl_all_to_all, all_gather_nccl, ...)")
       .example("../configs/libraries/nccl.yaml")
       .optional();
-  d.field("benchmarks", &MeasurementsGroupSpec::benchmarks, "The benchmarks to run; absent: all that can be simulated")
+  d.field("benchmarks", &MeasurementsGroupSpec::benchmarks, "The benchmarks to run; default: all that can be simulated")
       .example("[gather, hbm_read]")
       .optional();
-  d.field("without", &MeasurementsGroupSpec::without, "Not these").example("[loaded_fence]").optional();
+  d.field("without", &MeasurementsGroupSpec::without, "Benchmarks of the file that are not run")
+      .example("[loaded_fence]")
+      .optional();
   d.field("limits", &MeasurementsGroupSpec::limits, "Limits on the errors")
       .example("{curve: 5 %, case: 15 %}")
       .optional();

@@ -3,8 +3,8 @@
 //   - name: microbenchmarks
 //     measurements: ../traces/h200x4/h200x4.measurements.csv
 //     system: ../configs/systems/4xh200.yaml
-//     library: ../../configs/libraries/nccl.yaml          # what nccl_all_to_all needs
-//     benchmarks: [gather, hbm_read]                      # absent: all that can be simulated
+//     library: ../../configs/libraries/nccl.yaml          # needed by nccl_all_to_all
+//     benchmarks: [gather, hbm_read]                      # default: all that can be simulated
 //     limits: {curve: 5 %, case: 15 %}
 #pragma once
 

@@ -21,12 +21,12 @@ using report::Mark;
 using report::right;
 using report::Table;
 
-constexpr std::size_t most_rows = 100;  // in text, of a group whose curves summarise them
-constexpr int decimals = 6;             // of errors and of values in points, for programs
+constexpr std::size_t most_rows = 100;  // text shows only the curves of groups with more cases
+constexpr int decimals = 6;             // of errors and of values in points, in JSON and CSV
 
 report::Number to_programs(double value) { return {.value = value, .decimals = decimals}; }
 
-// A case's value for people and programs. Values in points need no more digits than errors.
+// Returns the cell of a case's value. Values in points need no more digits than errors.
 Cell value_cell(const std::optional<double>& value, const Case& one) {
   if (!value) return {};
   report::Number number = value_of(*value);
@@ -42,7 +42,7 @@ bool any(const std::vector<Case>& cases, std::optional<double> Case::*member) {
   return std::any_of(cases.begin(), cases.end(), [member](const Case& one) { return (one.*member).has_value(); });
 }
 
-// The largest error of a single case that a page does not mark.
+// Returns the limit on the error of a case. A page marks cases with a larger error.
 double most_of_case(const GroupResult& group) {
   double most = std::numeric_limits<double>::infinity();
   for (const Limit& limit : group.limits)
@@ -50,7 +50,7 @@ double most_of_case(const GroupResult& group) {
   return most;
 }
 
-// Text has only columns with information; a page always has unit and spread.
+// Text omits columns without information. A page always shows the unit and the smallest and largest repetition.
 Table case_table(const GroupResult& group) {
   const auto text_where = [](bool useful) { return useful ? in::text : 0; };
   const unsigned units = text_where(!has_one_metric(group));
@@ -135,7 +135,7 @@ Table empty_summary() {
                       right("worst"), right("bias"), left("limits")}};
 }
 
-// In text this is the last table; it names what exceeds its limit.
+// Returns the last table of the text. It names the limits that are exceeded.
 Table text_summary(const ValidationResult& result) {
   Table table = empty_summary();
   std::size_t with_percent = 0;
@@ -155,7 +155,7 @@ Table text_summary(const ValidationResult& result) {
   return table;
 }
 
-// On a page this is the first table; it has every limit.
+// Returns the first table of a page. It lists all limits, but limits on curves only if they are exceeded.
 Table page_summary(const ValidationResult& result) {
   Table table = empty_summary();
   for (const GroupResult& group : result.groups) {
@@ -221,7 +221,7 @@ report::Section section_of(const GroupResult& group) {
   return section;
 }
 
-// The first part of a page.
+// Adds the first part of a page: the exceeded limits.
 void add_verdict(const ValidationResult& result, report::Document& document) {
   const std::vector<std::string> beyond = beyond_limits(result);
   const bool limited = std::any_of(result.groups.begin(), result.groups.end(),
@@ -238,7 +238,7 @@ void add_verdict(const ValidationResult& result, report::Document& document) {
         in::page);
 }
 
-// Each file once, even if several groups read it.
+// Lists each file of measured values once, even if several groups read it.
 report::Section origins(const ValidationResult& result) {
   report::Terms terms;
   const auto told = [&terms](const std::string& name) {

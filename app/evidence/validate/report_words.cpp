@@ -10,10 +10,10 @@ namespace moire::validate {
 
 namespace {
 
-// More digits of an error mean nothing and depend on the order of a sum.
+// Number of decimals of errors. Further digits are rounding errors, which depend on the order of summation.
 constexpr int error_decimals = 6;
 
-// The unit of the value that a limit applies to.
+// Returns the unit of the value that a limit applies to.
 std::string unit_of_limit(const Limit& limit, const GroupResult& group) {
   for (const study::Metric& metric : group.metrics)
     if (metric.name == limit.on) return std::string(study::unit_of(metric.name));
@@ -98,8 +98,9 @@ std::vector<std::string> beyond_limits(const ValidationResult& result) {
       if (std::any_of(group.metrics.begin(), group.metrics.end(),
                       [&](const study::Metric& m) { return m.name == limit.on; }))
         what = limit.on;
-      lines.push_back(fmt::format("beyond its limit: group {}: {} is {}, at most {}", config::in_quotes(group.name),
-                                  what, with_unit(limit.value, unit), with_unit(limit.most, unit)));
+      lines.push_back(fmt::format("beyond its limit: group {}: {} is {}, above the limit of {}",
+                                  config::in_quotes(group.name), what, with_unit(limit.value, unit),
+                                  with_unit(limit.most, unit)));
     }
   }
   return lines;

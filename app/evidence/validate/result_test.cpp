@@ -72,10 +72,11 @@ TEST(Limits, StandOnTheSummary) {
     outcomes.push_back(limit.on + (limit.at.empty() ? "" : " " + limit.at) + (limit.held() ? "" : "!"));
   EXPECT_THAT(outcomes, testing::ElementsAre("case c!", "mean", "median!", "percentile_95", "curve one", "curve two!"));
   EXPECT_FALSE(result.passed());
-  EXPECT_THAT(beyond_limits(result),
-              testing::ElementsAre("beyond its limit: group 'group': the error of case 'c' is 8 %, at most 7 %",
-                                   "beyond its limit: group 'group': median of the errors is 3 %, at most 2 %",
-                                   "beyond its limit: group 'group': the mean error of 'two' is 8 %, at most 5 %"));
+  EXPECT_THAT(
+      beyond_limits(result),
+      testing::ElementsAre("beyond its limit: group 'group': the error of case 'c' is 8 %, above the limit of 7 %",
+                           "beyond its limit: group 'group': median of the errors is 3 %, above the limit of 2 %",
+                           "beyond its limit: group 'group': the mean error of 'two' is 8 %, above the limit of 5 %"));
 }
 
 TEST(Limits, ExactlyTheLimitIsHeld) {
@@ -93,8 +94,9 @@ TEST(Limits, OfAMetricAreToldByItsName) {
   static const study::MetricInfo difference{"occupancy_difference_percent", ""};
   result.groups[0].metrics = {{difference, 7}};
   result.groups[0].limits = {{"occupancy_difference_percent", 5, 7, ""}};
-  EXPECT_THAT(beyond_limits(result), testing::ElementsAre("beyond its limit: group 'trace': "
-                                                          "occupancy_difference_percent is 7 %, at most 5 %"));
+  EXPECT_THAT(beyond_limits(result),
+              testing::ElementsAre("beyond its limit: group 'trace': "
+                                   "occupancy_difference_percent is 7 %, above the limit of 5 %"));
 }
 
 TEST(Words, NumbersKeepDigitsThatSaySomething) {

@@ -22,7 +22,7 @@ struct ScenarioCase {
   CaseStudy study;
 };
 
-// Reports errors that all cases have once; others name the first case that has them.
+// Reports each error once. If not all cases have an error, its message names the first case that has it.
 class CaseErrors {
  public:
   void add(const std::string& label, const config::Diagnostics& own) {
@@ -146,7 +146,7 @@ void MeasuredSpec::describe(config::Describer<MeasuredSpec>& d) {
           "CSV file of measured values, *.csv or *.csv.zst; without it `value` is the value itself")
       .example("../validation/h200/operator.csv");
   d.field("value", &MeasuredSpec::value,
-          "Column of the values; a row without one is left out. Without `file`: the value")
+          "Column of the values; rows without a value are left out. Without `file`: the value itself")
       .example("fused_us");
   d.field("low", &MeasuredSpec::low, "Column of the smallest repetition").example("fused_low_us");
   d.field("high", &MeasuredSpec::high, "Column of the largest repetition").example("fused_high_us");
@@ -176,7 +176,7 @@ void ScenarioGroupSpec::describe(config::Describer<ScenarioGroupSpec>& d) {
       .example("name")
       .optional();
   d.field("set", &ScenarioGroupSpec::set,
-          "Changes to the scenario, path to value; $column is the row's value, $$ a dollar")
+          "Changes to the scenario: map from path to value; $column stands for the row's value, $$ for a dollar")
       .example("{program.queues.main.0.gemm.m: $m}")
       .optional();
   d.field("metric", &ScenarioGroupSpec::metric,

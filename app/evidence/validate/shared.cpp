@@ -18,9 +18,9 @@ struct Part {
   bool used = false;
 };
 
-bool is_written_map(const Node& node) { return node.is_map() && !node.top; }  // false for a file's content
+bool is_written_map(const Node& node) { return node.is_map() && !node.top; }  // false for an included file
 
-// Puts the entries of `part` before those that only `own` has.
+// Puts the entries of `part` before the entries that only `own` has. Where both have an entry, `own` takes precedence.
 void join(const Node& part, Node& own, bool also_maps) {
   std::vector<Node::Entry> joined = part.entries;
   for (Node::Entry& entry : own.entries) {
@@ -37,8 +37,9 @@ void join(const Node& part, Node& own, bool also_maps) {
   own.broken = own.broken || part.broken;
 }
 
-// Entries of `set` are changes that apply in order, and a change of a whole undoes earlier changes of its parts.
-// Therefore the group's own 'system' is moved before the part's 'system.nodes'.
+// Entries of `set` apply in order, and a change of 'system' undoes earlier changes of 'system.nodes'. Therefore a
+// group's own change of a whole is moved before the changes of its parts. The first `of_part` entries are from the
+// shared part.
 void put_wholes_first(Node& set, std::size_t of_part) {
   for (std::size_t own = of_part; own < set.entries.size(); ++own) {
     const std::string within = set.entries[own].key + ".";

@@ -6,16 +6,16 @@
 //     - {name: fused, like: operator, measured: {value: fused_us}, set: {...}}
 //
 // A group with `like: PART` gets the keys of that part. If both have a map (`measured`, `set`, `limits`), the part's
-// entries come before the group's own, and the group's values take precedence. In `set`, a change of a whole ('system')
-// precedes changes of its parts ('system.nodes') wherever they come from, so that it does not undo them.
+// entries come before the group's own, and the group's values take precedence. In `set`, a change of 'system' would
+// undo earlier changes of 'system.nodes'. Therefore a change of a whole always precedes changes of its parts.
 #pragma once
 
 #include "sim/config/config.hpp"
 
 namespace moire::validate {
 
-// Adds the keys of its part to each group of a file. Reports parts that are not maps, parts that no group uses, and
-// missing parts.
+// Adds to each group of a file the keys of the part that its `like` names. Reports parts that are not maps, parts that
+// no group uses, and missing parts.
 void complete_groups(config::Node& file, config::Diagnostics& diagnostics);
 
 // Parses the spec of a group or a file as far as possible: unknown keys are reported and then ignored, so that errors

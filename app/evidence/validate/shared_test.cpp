@@ -42,7 +42,7 @@ TEST(Shared, AGroupGetsWhatItDoesNotSayItself) {
   EXPECT_THAT(file.find("groups")->items[1].keys(), ElementsAre("name", "metric"));
 }
 
-// Regression: the group's 'system' undid the part's nodes, so cases ran with a number of nodes other than the part's.
+// Regression: a group's change of 'system' undid the part's change of 'system.nodes', so cases ran with wrong nodes.
 TEST(Shared, AGroupsWholeStandsBeforeThePartsOfIt) {
   Node file = tree(
       "shared: {grid: {set: {p: 1, system.nodes: 2, system.node.gpus: 3}}}\n"

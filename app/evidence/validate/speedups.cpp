@@ -10,7 +10,7 @@ void SpeedupSpec::describe(config::Describer<SpeedupSpec>& d) {
   d.component("speedup", "How many times faster than `measured.reference` the cases of some groups are.");
   d.field("name", &SpeedupSpec::name, "Name of the comparison").example("over NCCL");
   d.field("of", &SpeedupSpec::of, "Groups whose 'measured' names a column 'reference'").example("[small, large]");
-  d.field("limits", &SpeedupSpec::limits, "Limits on the errors of the factors").example("{case: 15 %}").optional();
+  d.field("limits", &SpeedupSpec::limits, "Limits on the errors of the speed-ups").example("{case: 15 %}").optional();
 }
 
 GroupResult speedup(const Speedup& spec, const std::vector<GroupResult>& groups) {

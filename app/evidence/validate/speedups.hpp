@@ -1,9 +1,10 @@
-// How many times faster the cases of some groups are than something else that was measured in the same rows.
+// Speed-ups: how many times faster the cases of some groups are than an alternative measured in the same rows.
 //
 //   speedups:
 //     - {name: over NCCL, of: [small, large], limits: {case: 15 %}}
 //
-// Each of these groups names the column of the other values: `measured: {..., value: msccl_us, reference: nccl_us}`.
+// Each group in `of` names the column with the measured values of the alternative:
+// `measured: {..., value: msccl_us, reference: nccl_us}`.
 #pragma once
 
 #include "app/evidence/validate/group.hpp"
@@ -24,7 +25,8 @@ struct Speedup {
   Limits limits;
 };
 
-// Measured: reference / measured value. Simulated: reference / simulated value.
+// Computes for each case the measured speed-up, reference / measured value, and the simulated speed-up, reference /
+// simulated value.
 GroupResult speedup(const Speedup& spec, const std::vector<GroupResult>& groups);
 
 }  // namespace moire::validate

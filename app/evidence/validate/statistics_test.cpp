@@ -6,7 +6,7 @@ namespace moire::validate {
 namespace {
 
 TEST(Percentile, InterpolatesBetweenSortedValues) {
-  // Position p (n - 1): 0.95 x 4 = 3.8, a fifth below the last.
+  // The position p (n - 1) is 0.95 x 4 = 3.8, so the value lies at four fifths of the way from 40 to 50.
   EXPECT_DOUBLE_EQ(percentile({50, 10, 20, 40, 30}, 0.95), 48);
   EXPECT_DOUBLE_EQ(percentile({50, 10, 20, 40, 30}, 0.5), 30);
   EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);

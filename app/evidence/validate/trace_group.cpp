@@ -19,7 +19,7 @@ namespace {
 
 using config::in_quotes;
 
-// In a prediction, a trace contributes nothing.
+// Replaces a trace group in a prediction, because a recorded trace leaves nothing to predict.
 class NoGroup : public Group {
  public:
   explicit NoGroup(std::string name) : name_(std::move(name)) {}
@@ -63,7 +63,7 @@ class TraceGroup : public Group {
       running.diagnostics->error(
           place_,
           fmt::format("no kernel of the scenario can be identified as the trace's {}", in_quotes(trace_.record.kernel)),
-          "it has " + config::join(simulated.kernels));
+          "the scenario runs " + config::join(simulated.kernels));
       return result;
     }
     wg_compare::Comparison comparison = compare(trace_.record, *simulated.record);
@@ -107,7 +107,7 @@ std::vector<std::pair<std::string, double>> read_metric_limits(const TraceGroupS
     const auto& [name, value] = spec.limits[i];
     const config::Place& place = map && i < map->entries.size() ? map->entries[i].key_place : value.place;
     if (std::find(names.begin(), names.end(), name) == names.end())
-      diagnostics.error(place, fmt::format("no metric {} of a WG comparison", in_quotes(name)),
+      diagnostics.error(place, fmt::format("a WG comparison has no metric {}", in_quotes(name)),
                         config::suggestion(name, names, "metrics"));
     if (const auto most = read_limit(value, "%", diagnostics)) limits.emplace_back(name, *most);
   }
@@ -157,7 +157,8 @@ void TraceGroupSpec::describe(config::Describer<TraceGroupSpec>& d) {
   d.field("set", &TraceGroupSpec::set, "Changes to the scenario, path to value; they apply after those of `shape`")
       .example("{program.queues.main.0.embedding_all_to_all.schedule: fused}")
       .optional();
-  d.field("limits", &TraceGroupSpec::limits, "Limits on the absolute differences of the two: " + config::join(names))
+  d.field("limits", &TraceGroupSpec::limits,
+          "Limits on the absolute values of the comparison's metrics: " + config::join(names))
       .example("{makespan_error_percent: 10 %}")
       .optional();
 }

@@ -37,10 +37,10 @@ std::string name_of(const Node& group) {
   return name && name->is_scalar() ? name->text : "";
 }
 
-// Reads the tree instead of the spec: a wrong key beside the groups must not hide errors in them.
+// Reads the tree instead of the spec, because a wrong key outside the groups must not hide errors in the groups.
 void read_groups(const Node& tree, const Loading& loading, Validation& out, Diagnostics& diagnostics) {
   const Node* groups = tree.find("groups");
-  if (!groups || !groups->is_sequence()) return;  // the spec reports this
+  if (!groups || !groups->is_sequence()) return;  // parsing the spec reports this error
   if (groups->items.empty())
     diagnostics.error(groups->place, "'groups' has no group", "write one, {name: ..., scenario: ..., measured: ...}");
   for (std::size_t i = 0; i < groups->items.size(); ++i) {
@@ -60,7 +60,7 @@ const config::Place& place_in(const Node& node, const char* key) {
   return at ? at->place : node.place;
 }
 
-// The number of the group that a difference or an effect names.
+// Returns the number of the group that a difference, an effect or a speed-up names.
 std::size_t group_number(const Validation& validation, const std::string& group, const Node& node, const char* key,
                          Diagnostics& diagnostics) {
   const std::vector<std::string>& names = validation.group_names;
@@ -91,7 +91,7 @@ void read_effects(const ValidationSpec& spec, const Node& tree, std::vector<std:
       made.good_within = read_limit(one.good_within, "%", diagnostics).value_or(usual_good_within);
     if (!one.most_wrong.is_null()) made.most_wrong = read_limit(one.most_wrong, "%", diagnostics);
     if (!one.most_bad_choices.is_null()) made.most_bad_choices = read_limit(one.most_bad_choices, "%", diagnostics);
-    // If some groups are missing, the number is that of a name and not of a group.
+    // If a group could not be read, numbers of names are not numbers of groups.
     if (out.groups.size() == out.group_names.size() && made.of < out.groups.size()) {
       const auto columns = out.groups[made.of]->named_by();
       const auto column = columns.find(one.by);
@@ -148,17 +148,17 @@ void read_speedups(const ValidationSpec& spec, const Node& tree, std::vector<std
           known && groups && number < groups->items.size() ? groups->items[number].find("measured") : nullptr;
       if (known && (measured == nullptr || measured->find("reference") == nullptr))
         diagnostics.error(place_in(node, "of"), fmt::format("group {} has no 'measured.reference'", in_quotes(group)),
-                          "name the column with which the group is compared there");
+                          "name the column with which the group is compared: 'reference: COLUMN' in 'measured'");
     }
     made.limits = read_limits(one.limits, "%", diagnostics).value_or(Limits{});
     out.speedups.push_back(std::move(made));
   }
 }
 
-// Reads the tree instead of the spec, as for groups.
+// Reads the tree instead of the spec, because a wrong key elsewhere must not hide errors in fits.
 void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
   const Node* list = tree.find("fit");
-  if (!list || !list->is_sequence()) return;  // the spec reports this
+  if (!list || !list->is_sequence()) return;  // parsing the spec reports this error
   std::map<std::string, std::string> fitted;  // path -> name of the fit that has it
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const auto spec = config::parse<FitSpec>(list->items[i], diagnostics, nullptr, fmt::format("fit.{}", i));
@@ -176,7 +176,7 @@ void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
                           fmt::format("'{}' is fitted twice, first by {}", key.path, in_quotes(known->second)),
                           "fit it once, to the groups that determine it best");
     }
-    // If some groups are missing, the number is that of a name and not of a group.
+    // If a group could not be read, numbers of names are not numbers of groups.
     for (const std::size_t number : fit.groups) {
       if (out.groups.size() == out.group_names.size() && out.groups[number]->case_studies().empty())
         diagnostics.error(fit.place, fmt::format("group {} has no scenario", in_quotes(out.group_names[number])),
@@ -199,7 +199,7 @@ const Case* same_case(const GroupResult& group, const Case& one) {
   return found == group.cases.end() ? nullptr : &*found;
 }
 
-// The reduction of one group against another, measured and simulated.
+// Returns the reduction of one group against another, measured and simulated, for each case.
 GroupResult difference(const Validation::Difference& spec, const std::vector<GroupResult>& groups) {
   const GroupResult &of = groups[spec.of], &against = groups[spec.against];
   const GroupResult* const less = spec.less ? &groups[*spec.less] : nullptr;
@@ -207,7 +207,7 @@ GroupResult difference(const Validation::Difference& spec, const std::vector<Gro
   result.name = spec.name;
   result.kind = "difference";
   result.about = fmt::format("reduction of {} against {}", of.name, against.name);
-  if (less != nullptr) result.about += fmt::format(", each less {}", less->name);
+  if (less != nullptr) result.about += fmt::format(", after subtracting {} from both", less->name);
   result.error_unit = "points";
   for (const Case& one : of.cases) {
     Case nothing;
@@ -287,12 +287,12 @@ void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
   d.component("difference",
               "Reduction of one group of a validation file relative to another, in percent, case by case.");
   d.field("name", &DifferenceSpec::name, "Name of the difference").example("reduction by fusion");
-  d.field("of", &DifferenceSpec::of, "Group that is expected to be smaller").example("fused");
+  d.field("of", &DifferenceSpec::of, "Group whose values are expected to be smaller").example("fused");
   d.field("against", &DifferenceSpec::against, "Group with which it is compared; cases are matched by name")
       .example("bulk");
   d.field("less", &DifferenceSpec::less,
-          "Group whose values are subtracted from those of both, such as the computation alone: the reduction is then "
-          "one of the exposed communication (overlap efficiency)")
+          "Group whose values are subtracted from the values of both groups, such as the computation alone; the "
+          "reduction is then that of the exposed communication (overlap efficiency)")
       .example("product alone")
       .optional();
   d.field("limits", &DifferenceSpec::limits,
@@ -303,9 +303,9 @@ void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
 
 void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
   d.component("validation", "Input of `moire validate`: measured cases and how to simulate them.");
-  d.field("description", &ValidationSpec::description, "What is validated; the title of its tables");
+  d.field("description", &ValidationSpec::description, "What is validated; the title of the tables and of the report");
   d.field("shared", &ValidationSpec::shared,
-          "Keys that several groups have in common: name to keys; groups refer to them with `like`")
+          "Keys that several groups have in common: map from a name to keys; groups refer to a name with `like`")
       .example("{grid: {scenario: ..., set: {...}}}")
       .optional();
   d.field("groups", &ValidationSpec::groups,
@@ -318,7 +318,8 @@ void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
           "How a choice changes a group, and how often the simulation predicts the sign")
       .example("[{name: strategies, of: c3, by: strategy, against: compute_first}]")
       .optional();
-  d.field("speedups", &ValidationSpec::speedups, "How many times faster groups are than a column of their tables")
+  d.field("speedups", &ValidationSpec::speedups,
+          "How many times faster the cases of groups are than the values in a reference column of their tables")
       .example("[{name: over NCCL, of: [small, large]}]")
       .optional();
   d.field("fit", &ValidationSpec::fit, "What `moire calibrate` fits in a library's profile, in this order")

@@ -5,10 +5,10 @@
 //   shared: {grid: {scenario: ..., set: {...}}}  # keys that groups share, see shared.hpp
 //   groups:
 //     - {name: fused, like: grid, measured: ..., limits: {case: 15 %, mean: 6 %}}         # see scenario_group.hpp
-//   differences:                               # of two groups, case by case
+//   differences:                               # between two groups, case by case
 //     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
-//   effects: [...]                             # of a choice within one group, see effects.hpp
-//   speedups: [...]                            # over a column of the groups' tables, see speedups.hpp
+//   effects: [...]                             # effects of a choice within one group, see effects.hpp
+//   speedups: [...]                            # over a reference column of the tables, see speedups.hpp
 //   fit: [...]                                 # what `moire calibrate` fits to which groups, see fit.hpp
 #pragma once
 
@@ -53,10 +53,10 @@ struct Validation {
   struct Difference {
     std::string name;
     std::size_t of = 0, against = 0;  // numbers of the groups
-    std::optional<std::size_t> less;  // the group whose values are subtracted from those of both
+    std::optional<std::size_t> less;  // the group whose values are subtracted from the values of both
     Limits limits;
   };
-  std::string name;  // of the file, without folder and extension
+  std::string name;  // name of the file, without folder and extension
   std::string description;
   std::vector<std::string> group_names;
   std::vector<std::unique_ptr<Group>> groups;
@@ -70,20 +70,20 @@ struct Validation {
   std::size_t cases() const;
 };
 
-// Adds all keys of validation files, for `moire explain`.
+// Adds all keys of validation files to the catalogue that `moire explain` prints.
 void describe(config::Catalogue& catalogue);
 
-// Changes in `sets` of system.* and program.* apply to every scenario, others to the file itself. Returns nothing and
-// reports errors if anything is wrong.
+// Reads a validation file. Changes of system.* and program.* in `sets` apply to every scenario, other changes to the
+// file itself. With `predict`, measured values may be missing. Returns nothing and reports errors if anything is wrong.
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                           bool predict, study::Preparer& preparer, config::Diagnostics& diagnostics);
-// The same; `changes` apply to every scenario after all other changes.
+// Reads a validation file. `changes` apply to every scenario after all other changes.
 std::optional<Validation> load_validation(const std::filesystem::path& file,
                                           const std::vector<config::Override>& changes,
                                           config::Diagnostics& diagnostics);
 
-// Simulates all cases, those of scenarios at most `at_once` in parallel, and shows the progress on a terminal. With an
-// error in `diagnostics`, the result is invalid.
+// Simulates all cases and shows the progress on a terminal. At most `at_once` cases of scenarios run in parallel. If
+// `diagnostics` has errors afterwards, the result is invalid.
 ValidationResult run_validation(const Validation& validation, std::size_t at_once, config::Diagnostics& diagnostics);
 
 }  // namespace moire::validate

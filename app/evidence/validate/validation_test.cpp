@@ -53,7 +53,7 @@ Validation of(std::vector<Value> fused, std::vector<Value> bulk) {
   return validation;
 }
 
-// The first group saves this share of the time that the second group takes beyond the third.
+// The difference is the share of the time of 'bulk' beyond 'alone' that 'fused' saves.
 TEST(Validation, DifferenceMayLeaveOutWhatBothHaveInCommon) {
   Validation validation = of({{"a", 60, 66}, {"no base", 1, 1}}, {{"a", 100, 110}, {"no base", 2, 2}});
   validation.group_names.push_back("alone");

@@ -13,11 +13,11 @@ namespace moire::wg_compare {
 namespace {
 
 constexpr int occupancy_bins = 200;     // within the measured makespan
-constexpr std::size_t most_waves = 32;  // waves that are listed
+constexpr std::size_t most_waves = 32;  // largest number of waves whose starts are listed
 
 const char* const give_the_shape = "give the scenario the shape that the trace was recorded with";
 
-double rounded(double value) { return std::round(value * 1e6) / 1e6; }  // drops meaningless digits
+double rounded(double value) { return std::round(value * 1e6) / 1e6; }  // drops digits that are only rounding errors
 double error_percent(double measured, double simulated) { return rounded(100 * (simulated - measured) / measured); }
 
 std::vector<std::int64_t> tasks_of_ranks(const Record& record) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> tasks_of_ranks(const Record& record) {
   return tasks;
 }
 
-// Records of different work cannot be compared.
+// Returns why the records cannot be compared: they must have the same ranks, tasks and bytes.
 std::vector<config::Problem> mismatches_of(const Record& measured, const Record& simulated, const Profile& m,
                                            const Profile& s) {
   if (measured.ranks != simulated.ranks) {
@@ -41,7 +41,7 @@ std::vector<config::Problem> mismatches_of(const Record& measured, const Record&
     found.push_back(
         {fmt::format("rank {} has {} tasks in the simulation, but {} in the trace", rank, got[rank], wanted[rank]),
          give_the_shape});
-    break;  // one rank is enough
+    break;  // a message about one rank is enough
   }
   const auto bytes_of = [](const Profile& profile, Link link) {
     const auto at = profile.issued.find(link);
@@ -61,7 +61,7 @@ std::vector<config::Problem> mismatches_of(const Record& measured, const Record&
   return found;
 }
 
-// In percent of the measured makespan.
+// Returns the mean distance of two distributions in percent of the measured makespan.
 double distance_percent(const std::vector<Time>& a, const std::vector<Time>& b, Time makespan) {
   return rounded(100 * area_between(distribution(a), distribution(b)) / static_cast<double>(makespan.ps));
 }
@@ -99,7 +99,7 @@ void add_quantiles(const std::string& word, const std::vector<Time>& m, const st
   }
 }
 
-// How far the workgroups drift apart: the spread of the starts of their n-th tasks, averaged over n.
+// Returns how far the workgroups drift apart: the p10-to-p90 spread of the starts of their n-th tasks, averaged over n.
 double mean_spread_us(const std::vector<std::vector<Time>>& waves) {
   double sum = 0;
   for (const std::vector<Time>& wave : waves) sum += quantile_us(wave, 0.9) - quantile_us(wave, 0.1);
@@ -139,13 +139,17 @@ const std::vector<study::MetricInfo>& metric_infos() {
       {"start_distribution_difference_percent",
        "Mean error of a task's start, comparing the two distributions (Wasserstein-1), relative to the measured "
        "makespan"},
-      {"end_distribution_difference_percent", "Mean error of a task's end, computed in the same way"},
+      {"end_distribution_difference_percent",
+       "Mean error of a task's end, comparing the two distributions (Wasserstein-1), relative to the measured "
+       "makespan"},
       {"occupancy_difference_percent",
        "Area between the two curves of tasks in flight on a GPU, relative to slots x measured makespan"},
       {"link_bytes_difference_percent",
        "Mean error of the time at which a byte is stored to a peer (area between the two curves of bytes over a link), "
        "relative to the measured makespan; mean over the links"},
-      {"link_bytes_worst_difference_percent", "The same for the link with the largest error"},
+      {"link_bytes_worst_difference_percent",
+       "Mean error of the time at which a byte is stored to a peer, relative to the measured makespan, for the link "
+       "with the largest error"},
       {"cu_task_time_difference_percent",
        "Mean error of the mean task time of a CU, comparing the two distributions, relative to the measured mean"},
   };

@@ -12,7 +12,7 @@
 
 namespace moire::wg_compare {
 
-// A value of both sides; its name is in snake_case and includes the unit.
+// One quantity of both kernels. Its name is in snake_case and includes the unit.
 struct Pair {
   std::string name;
   std::string_view unit;
@@ -21,14 +21,14 @@ struct Pair {
 };
 
 struct Comparison {
-  // Why the two cannot be compared: "what is wrong; what would be right". The members below are empty then.
+  // Reasons why the two records cannot be compared. If there are any, the other members are empty.
   std::vector<config::Problem> mismatches;
-  std::vector<study::Metric> metrics;  // the differences, see metric_infos()
+  std::vector<study::Metric> metrics;  // the differences, one for each of metric_infos()
   std::vector<Pair> pairs;
   std::vector<report::Figure> figures;  // from figures()
 };
 
-// All metrics of a comparison, in order.
+// Returns names and meanings of all metrics of a comparison, in order.
 const std::vector<study::MetricInfo>& metric_infos();
 
 // Both records must have at least one task and a makespan above 0.

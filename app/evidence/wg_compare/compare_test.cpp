@@ -70,8 +70,8 @@ TEST(Compare, MetricsAreThoseThatAreExplained) {
   for (std::size_t i = 0; i < same.metrics.size(); ++i) EXPECT_EQ(same.metrics[i].name, metric_infos()[i].name);
 }
 
-// 4 us of 40 us late: all times and bytes differ by 10 %. Occupancy lacks 4 us at the start and has 4 us too much at
-// the end.
+// The simulation is 4 us late in a makespan of 40 us, so all times and bytes differ by 10 %. Occupancy is too low for
+// 4 us at the start and too high for 4 us at the end.
 TEST(Compare, AShiftIsFoundExactly) {
   const Comparison late = compare(example(), shifted(example(), us(4)));
   EXPECT_DOUBLE_EQ(metric(late, "makespan_error_percent"), 10);
@@ -100,13 +100,13 @@ TEST(Compare, DistancesDoNotCancel) {
   EXPECT_DOUBLE_EQ(metric(result, "end_distribution_difference_percent"), 100 * (2.0 / 4) / 40);
   // Half of the slots differ, for 2 us before and 2 us after 40 us.
   EXPECT_DOUBLE_EQ(metric(result, "occupancy_difference_percent"), 100 * (2 + 2) * 0.5 / 40);
-  // 4 CUs with 10 us: two have 9.5 us and two have 10.5 us instead.
+  // The mean task time is 10 us on all 4 CUs of `example`, but 9.5 us on two and 10.5 us on two CUs of `mixed`.
   EXPECT_DOUBLE_EQ(metric(result, "cu_task_time_difference_percent"), 5);
   EXPECT_DOUBLE_EQ(pair(result, "cu_task_p0_us").simulated, 9.5);
   EXPECT_DOUBLE_EQ(pair(result, "cu_task_p100_us").simulated, 10.5);
 }
 
-// One link is 8 us of 40 us early, the other is not.
+// Bytes over one link are 8 us early in a makespan of 40 us; bytes over the other link are on time.
 TEST(Compare, TheWorstLinkIsTold) {
   Record early = example();
   for (Store& store : early.stores) {
@@ -130,8 +130,8 @@ TEST(Compare, CountsWavesAndWorkgroups) {
   EXPECT_EQ(metric(result, "occupancy_difference_percent"), 0);
 }
 
-// One of 2 workgroups on each of 2 ranks starts all of its tasks 5 us later. The 10th to 90th percentiles of 0, 0, 5, 5
-// span all of this.
+// One of 2 workgroups on each of 2 ranks starts all of its tasks 5 us later. The 10th and 90th percentiles of 0, 0, 5,
+// 5 are 5 us apart.
 TEST(Compare, WorkgroupsThatDriftApart) {
   Record drifted = example();
   for (Task& task : drifted.tasks) {
@@ -196,7 +196,7 @@ TEST(Figures, ShowBothSides) {
   for (const report::Series& series : links.series) EXPECT_NEAR(series.y.back(), 256e-6, 1e-12) << series.name;
 }
 
-// The area under the tasks in flight is the time spent in tasks.
+// The area under the curve of tasks in flight equals the time spent in tasks.
 TEST(Figures, OccupancyKeepsTheTime) {
   const Comparison result = compare(example(), example());
   const report::Series& measured = result.figures[1].series[0];

@@ -21,10 +21,10 @@ class Cumulative {
 
   double total() const { return total_; }
   Time last() const { return points_.empty() ? Time{} : points_.back().at; }
-  double at(Time time) const { return value(time, true); }  // includes what arrives at `time` itself
+  double at(Time time) const { return value(time, true); }  // includes portions that arrive at `time` itself
 
  private:
-  // The amount just before `at` and from `at` on; between points it grows linearly.
+  // `before` is the amount just before `at`, `after` the amount at `at`. Between points the amount grows linearly.
   struct Point {
     Time at;
     double before = 0;
@@ -37,8 +37,8 @@ class Cumulative {
   double total_ = 0;
 };
 
-// The area between two curves, in amount x ps. Divided by the total, if both are equal, it is the Wasserstein-1
-// distance: the time by which the amount must move, on average, to turn one curve into the other.
+// Returns the area between two curves, in amount x ps. If both curves have the same total, the area divided by the
+// total is the Wasserstein-1 distance: the mean time by which the amount must move to turn one curve into the other.
 double area_between(const Cumulative& a, const Cumulative& b);
 
 }  // namespace moire::wg_compare

@@ -46,12 +46,12 @@ TEST(AreaBetween, OfAShiftIsAmountTimesShift) {
   EXPECT_DOUBLE_EQ(area_between(ramp, ramp_later), 21);
 }
 
-// Everything at 5, against a ramp from 0 to 10: two triangles of 5 x 1/2 / 2.
+// A step at 5 and a ramp from 0 to 10 enclose two triangles, each with base 5 and height 1/2.
 TEST(AreaBetween, CurvesThatCross) {
   const Cumulative step({{ps(5), ps(5), 1}});
   const Cumulative ramp({{ps(0), ps(10), 1}});
   EXPECT_DOUBLE_EQ(area_between(step, ramp), 2.5);
-  // A ramp from 4 to 6 against one from 0 to 10: they cross at 5.
+  // A ramp from 4 to 6 crosses the ramp from 0 to 10 at 5.
   const Cumulative steep({{ps(4), ps(6), 1}});
   EXPECT_NEAR(area_between(steep, ramp), 2 * (0.5 * 4 * 0.4 + 0.5 * 1 * 0.4), 1e-12);
 }

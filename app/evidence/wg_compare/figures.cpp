@@ -69,7 +69,7 @@ double most(const std::map<Link, Cumulative>& links, Time at) {
   return bytes;
 }
 
-template <class Value>  // bytes at a time
+template <class Value>  // a function that returns the bytes stored until a time
 report::Series bytes_over_time(const std::string& name, Time end, const Value& value) {
   report::Series series{.name = name, .style = report::Style::lines};
   for (int i = 0; i <= points; ++i) {
@@ -83,7 +83,7 @@ report::Series bytes_over_time(const std::string& name, Time end, const Value& v
 report::Figure over_links(const Profile& m, const Profile& s, Time end) {
   report::Figure figure;
   figure.title = "Bytes over a link";
-  figure.width = 820;  // room for a long legend
+  figure.width = 820;  // pixels, enough for the long names in the legend
   figure.x_label = "time (us)";
   figure.y_label = "stored to a peer (MB)";
   for (const auto* side : {&m, &s}) {

@@ -1,4 +1,4 @@
-// The figures of a comparison.
+// Draws the figures that compare a measured with a simulated kernel.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,11 @@ struct OccupancyBin {
   double simulated = 0;
 };
 
-// Bins of equal length, the last of which ends at `end` or just after it.
+// Returns bins of equal length. The last bin ends at `end` or just after `end`.
 std::vector<OccupancyBin> occupancy(const Profile& measured, const Profile& simulated, Time length, Time end);
 
-// Up to `end`: starts and ends of tasks, tasks in flight, bytes over links if there are any, and task times by CU. A
-// series has at most 2,000 points.
+// Returns figures of the time up to `end`: starts and ends of tasks, tasks in flight, bytes over links if there are
+// any, and task times by CU. A series has at most 2,000 points.
 std::vector<report::Figure> figures(const Profile& measured, const Profile& simulated, Time end);
 
 }  // namespace moire::wg_compare

@@ -1,4 +1,4 @@
-// What a comparison derives from a record: distributions, and amounts accumulated over time.
+// Distributions and accumulated amounts that a comparison derives from a record.
 #pragma once
 
 #include <map>
@@ -17,24 +17,25 @@ struct Profile {
 
   std::vector<Time> starts;              // of all tasks, ascending
   std::vector<Time> ends;                // of all tasks, ascending
-  std::vector<std::vector<Time>> waves;  // starts of the first task of all workgroups, of the second..., ascending
+  std::vector<std::vector<Time>> waves;  // [k]: starts of the k-th task of every workgroup, ascending
   Time mean_task;
-  Cumulative busy;                    // time that workgroups spent in tasks, in ps
-  std::map<Link, Cumulative> issued;  // bytes of stores
-  std::map<Link, Cumulative> arrived;
-  std::vector<Time> cu_task_times;  // mean task time of each CU that had tasks, ascending
+  Cumulative busy;                     // time that workgroups spent in tasks, in ps
+  std::map<Link, Cumulative> issued;   // bytes of stores
+  std::map<Link, Cumulative> arrived;  // empty if the record does not know arrivals
+  std::vector<Time> cu_task_times;     // mean task time of each CU that had tasks, ascending
 
-  // The mean number of tasks in flight on a rank between two times.
+  // Returns the mean number of tasks in flight on a rank between two times.
   double in_flight(Time from, Time to) const;
 
  private:
   Rank ranks_;
 };
 
-// The value below which `share` of the values lie, interpolated linearly; `ascending` must not be empty.
+// Returns the value, in us, below which a `share` (0 to 1) of the values lie. It interpolates between values;
+// `ascending` must not be empty.
 double quantile_us(const std::vector<Time>& ascending, double share);
 
-// The empirical distribution of the values: a portion of 1 / n for each of n values.
+// Returns the empirical distribution of the values: each of n values adds a portion of 1 / n.
 Cumulative distribution(const std::vector<Time>& values);
 
 }  // namespace moire::wg_compare

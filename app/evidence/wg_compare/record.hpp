@@ -1,4 +1,4 @@
-// What the workgroups of a kernel did and when, from a measured WG trace or from a simulation.
+// A record of what the workgroups of a kernel did and when, made from a measured WG trace or from a simulation.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@ namespace moire::wg_compare {
 
 using program::Rank;
 
-// A unit of work of a workgroup; a persistent kernel's workgroup does many. In a trace it is a row of kind `task`, in a
-// simulation the work phases that a workgroup waits for (see Recorder).
+// A unit of work of a workgroup. A workgroup of a persistent kernel does many tasks. In a trace, a task is a row of
+// kind `task`. In a simulation, a task consists of work phases whose end the workgroup waits for (see Recorder).
 struct Task {
   Rank rank = 0;
   std::int64_t workgroup = 0;  // physical
   std::uint32_t cu = 0;
   Time begin;
-  Time end;  // all its stores have been issued, but may not have arrived
+  Time end;  // when all stores of the task have been issued; they may arrive later
 };
 
 // Stores to another rank.
 struct Store {
   Rank source = 0;
   Rank peer = 0;
-  Time begin;  // the first one was issued
-  Time end;    // the last one was issued
+  Time begin;  // when the first store was issued
+  Time end;    // when the last store was issued
   Time arrived;
   double bytes = 0;
 };
@@ -37,7 +37,7 @@ struct Record {
   Rank ranks = 0;
   std::int64_t workgroups_per_rank = 0;  // physical
   Time makespan;
-  bool knows_arrivals = false;  // false for traces
+  bool knows_arrivals = false;  // false for traces, which do not record when stores arrive
   std::vector<Task> tasks;
   std::vector<Store> stores;
 };

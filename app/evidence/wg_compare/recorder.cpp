@@ -19,7 +19,7 @@ void Recorder::workgroup(const program::WorkgroupSpan& span) {
   }
   if (!span.posted) work(kernel, span);
   if (span.peer == span.rank || span.peer_bytes.value == 0) return;
-  // Posted stores are all issued at once; other stores flow during the phase.
+  // A workgroup issues posted stores at once, and other stores throughout the phase.
   record.stores.push_back(
       {span.rank, span.peer, span.begin, span.posted ? span.begin : span.end, span.end, span.peer_bytes.value});
 }
@@ -33,7 +33,7 @@ void Recorder::work(Kernel& kernel, const program::WorkgroupSpan& span) {
     tasks[open.task].end = span.end;
     return;
   }
-  if (!fresh && open.loads && !span.loads) return;  // stores of this task that go elsewhere, or follow a fence
+  if (!fresh && open.loads && !span.loads) return;  // stores of the open task to another peer or after a fence
   open = begun;
   tasks.push_back({span.rank, span.workgroup, span.cu, span.begin, span.end});
 }

@@ -1,4 +1,4 @@
-// The simulated side of a comparison: records what a replay reports to its observer, for each kernel.
+// Records what each kernel of a simulation does. The comparison with a trace uses this record.
 #pragma once
 
 #include <functional>
@@ -14,30 +14,31 @@
 
 namespace moire::wg_compare {
 
-// Separates tasks: the work phases of a workgroup's tasks come in the same order, so a new task begins where the first
-// phase occurs again, where stores go to another peer, and after anything but work (release, wait, put). Posted work
-// does not count as time of a task, and a phase that only stores begins no task if the open task has loaded.
+// Divides the work phases of a workgroup into tasks, because a replay reports phases only. The phases of all tasks of a
+// workgroup come in the same order. So a new task begins where the first phase occurs again, where stores go to another
+// peer, and after any other phase than work (release, wait, put). The time of posted work does not belong to a task. A
+// phase that only stores begins no task if the open task has loaded.
 class Recorder final : public program::Observer {
  public:
-  // For a program with this number of ranks, which must outlive the recorder.
+  // The recorded program has this number of ranks and must outlive the recorder.
   explicit Recorder(Rank ranks) : ranks_(ranks) {}
   void workgroup(const program::WorkgroupSpan& span) override;
   void put(const program::PutSpan& span) override;
 
-  std::vector<std::string> kernels() const;  // those that did work, sorted by name
+  std::vector<std::string> kernels() const;  // names of the kernels that did work, sorted
 
-  // The record of the kernel with this name, or of the only one that did work. Empty if no kernel did work, or if
-  // several did and none has this name. Messages over the network name no kernel, so they count for whichever is
-  // chosen.
+  // Returns the record of the kernel with this name, or of the only kernel that did work. Returns nothing if no kernel
+  // did work, or if several did and none has this name. Messages over the network name no kernel, so every record
+  // contains all of them.
   std::optional<Record> record(const std::string& kernel) const;
 
  private:
   struct OpenTask {
     std::size_t task;              // index in the record
-    std::string_view first_phase;  // points to the name of one of the program's shapes
+    std::string_view first_phase;  // points to a name that the program owns
     Rank peer;
-    bool loads;  // its first phase does not only store
-    bool over;   // a release, a wait or a put followed
+    bool loads;  // the first phase loads or computes
+    bool over;   // a release, a wait or a put has followed
   };
   struct Kernel {
     std::map<std::pair<Rank, std::int64_t>, OpenTask> open;  // by workgroup

@@ -14,7 +14,7 @@ using replay::Steps;
 using replay::work;
 using ::testing::ElementsAre;
 
-// Runs this on 2 GPUs of the example machine.
+// Runs a kernel with these steps on 2 GPUs of the example machine.
 Recorder recorded(const ListBody::Answer& answer) {
   program::Program program(2);
   program.queues.push_back(queue("main", {kernel("k", 1, answer)}));
@@ -29,7 +29,7 @@ program::Phase posted(double bytes, Rank peer) {
   return phase;
 }
 
-// Gathers that each post their store: there is a task for each gather, and its end does not wait for the store.
+// Each gather posts a store. Every gather is a task, which ends before its store arrives.
 TEST(Recorder, PostedStoresArePartOfNoTask) {
   const Recorder recorder = recorded([](Rank rank, std::int64_t) {
     return Steps{work(1e6, 1 - rank), posted(5e5, 1 - rank), work(1e6, 1 - rank), posted(5e5, 1 - rank)};
@@ -52,7 +52,7 @@ TEST(Recorder, PostedStoresArePartOfNoTask) {
   EXPECT_GE(record->makespan, record->stores.back().arrived);
 }
 
-// The bytes of a phase that stores flow from its begin to its end.
+// Stores that are not posted are issued from the begin to the end of their phase.
 TEST(Recorder, StoresOfAPhaseThatIsWaitedFor) {
   const auto record = recorded([](Rank rank, std::int64_t) { return Steps{work(1e6, 1 - rank, 1)}; }).record("k");
   ASSERT_TRUE(record);
@@ -63,10 +63,10 @@ TEST(Recorder, StoresOfAPhaseThatIsWaitedFor) {
   EXPECT_EQ(record->makespan, record->tasks[0].end);
 }
 
-// Tasks with phases of one or two kinds: a new task begins where the first phase occurs again, where the peer changes,
+// Tasks have one or two kinds of phases. A new task begins where the first phase occurs again, where the peer changes,
 // and after a fence.
 TEST(Recorder, FindsTheTasks) {
-  const auto tasks_of = [](const Steps& steps) {  // of rank 0; rank 1 does nothing
+  const auto tasks_of = [](const Steps& steps) {  // in ps, of rank 0; rank 1 does nothing
     const auto record = recorded([&](Rank rank, std::int64_t) { return rank == 0 ? steps : Steps{}; }).record("k");
     std::vector<std::int64_t> lengths;
     for (const Task& task : record->tasks) lengths.push_back((task.end - task.begin).ps);
@@ -81,8 +81,8 @@ TEST(Recorder, FindsTheTasks) {
   EXPECT_EQ(tasks_of({work(1e6, 1, 0), replay::fence(Time::from_us(1)), work(1e6, 1, 0)}).size(), 2u);
 }
 
-// A fused GEMM that stores beside its next main loop: main loop, fence and flags of the tile before, the part of the
-// store that does not fit the buffer, the posted rest.
+// A fused GEMM stores a tile while it computes the next tile. Its phases are the main loop, the fence of the previous
+// tile, the stores that do not fit into the buffer, and the posted rest of the stores.
 TEST(Recorder, StoresBehindAFenceAreNoTask) {
   const Steps tile{work(1e6, 0, 0), replay::fence(Time::from_us(1)), work(1e6, 1, 1), posted(5e5, 1)};
   Steps two = tile;

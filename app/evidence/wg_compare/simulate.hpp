@@ -1,4 +1,4 @@
-// The simulation of a comparison, in a child process.
+// Runs the simulation of a comparison in a child process.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 namespace moire::wg_compare {
 
 struct Recorded {
-  std::optional<Record> record;      // empty if the run deadlocked or it is not clear which kernel is meant
-  std::string deadlock;              // the report; empty if every operation ended
-  std::vector<std::string> kernels;  // those that did work
+  std::optional<Record> record;      // empty after a deadlock, or if none of several kernels has the name
+  std::string deadlock;              // the report of a deadlock; empty if every operation ended
+  std::vector<std::string> kernels;  // names of the kernels that did work
 };
 
-// Simulates a run and records the kernel of that name, or the only kernel.
+// Simulates a run and records the kernel with the name `kernel`, or the only kernel that did work.
 Recorded simulate_recorded(const study::PreparedRun& run, const std::string& kernel);
 
 }  // namespace moire::wg_compare

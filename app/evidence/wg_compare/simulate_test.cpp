@@ -77,7 +77,7 @@ TEST(WgComparison, OfAReplay) {
   EXPECT_THAT(result.metrics, SizeIs(metric_infos().size()));
 }
 
-// If gathers take their recorded times, a task takes its recorded time less that for issuing its stores.
+// If gathers take their recorded times, a simulated task takes its recorded time without the time to issue its stores.
 TEST(WgComparison, OfAReplayWithRecordedTimes) {
   config::Diagnostics diagnostics;
   auto reader = program::WgTraceReader::open(trace_file, diagnostics);

@@ -1,4 +1,4 @@
-// The measured side of a comparison.
+// Reads a WG trace as the measured side of a comparison.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,8 @@ std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTr
                                 config::Diagnostics& diagnostics);
 
 // Turns the header's description of the operator at `path` ("program.queues.main.0.<operator>") into `--set` changes,
-// so that a scenario need not repeat the sizes. Empty if the header has no sizes or the operator takes none from it.
+// so that a scenario need not repeat the sizes. Returns no changes if the header states no sizes, or if the operator
+// reads none from trace headers.
 std::vector<std::string> shape_sets(const program::WgTraceHeader& header, const std::string& path);
 
 }  // namespace moire::wg_compare

@@ -56,7 +56,7 @@ TEST_F(TraceFile, TimesCountFromTheFirstStart) {
   EXPECT_EQ(record.tasks[0].end, Time::from_ns(70));
   EXPECT_EQ(record.tasks[2].workgroup, 3);
   EXPECT_EQ(record.tasks[2].cu, 7u);
-  ASSERT_EQ(record.stores.size(), 2u);  // without the local one
+  ASSERT_EQ(record.stores.size(), 2u);  // the store to the rank's own memory does not count
   EXPECT_EQ(record.stores[0].source, 0u);
   EXPECT_EQ(record.stores[0].peer, 1u);
   EXPECT_EQ(record.stores[0].bytes, 512);
@@ -73,10 +73,10 @@ TEST(ShapeSets, AreTheOperatorsOwn) {
   program::WgTraceHeader header;
   header.threads_per_wg = 256;
   const std::string path = "program.queues.main.0.embedding_all_to_all";
-  EXPECT_THAT(shape_sets(header, path), IsEmpty()) << "the header tells no shape";
+  EXPECT_THAT(shape_sets(header, path), IsEmpty()) << "the header states no sizes";
   header.provenance = {{"shape", "dim=128"}};
   EXPECT_THAT(shape_sets(header, path), Contains(path + ".dim=128"));
-  EXPECT_THAT(shape_sets(header, "program.queues.main.0.gemm"), IsEmpty()) << "no trace tells of it";
+  EXPECT_THAT(shape_sets(header, "program.queues.main.0.gemm"), IsEmpty()) << "a gemm reads no sizes from traces";
   EXPECT_THAT(shape_sets(header, "program.queues.main.0"), IsEmpty()) << "no operator";
 }
 

@@ -30,9 +30,8 @@ class Zfp final : public Coder {
   std::string name() const override { return "zfp"; }
   std::string meaning() const override {
     return fmt::format(
-        "zfp: libzfp {}, fixed rate of {:g} bits a value, each chunk as one dimension. The rate makes the ratio, "
-        "whatever "
-        "the data are; what they change is the error",
+        "zfp: libzfp {}, {:g} bits per value, each chunk as a one-dimensional array. The rate determines the ratio, "
+        "and the data determine the error",
         ZFP_VERSION_STRING, rate_);
   }
   bool fits(Float values) const override { return values == Float::fp32 || values == Float::fp64; }
@@ -64,7 +63,7 @@ class Zfp final : public Coder {
       zfp_stream_set_bit_stream(stream.get(), bits.get());
       zfp_stream_rewind(stream.get());
       const std::size_t bytes = run(stream.get(), field.get());
-      MOIRE_INVARIANT(bytes > 0, "zfp codes what fits its buffer");
+      MOIRE_INVARIANT(bytes > 0, "zfp failed although its buffer is large enough");
       return bytes;
     };
     coded.bytes = static_cast<double>(pass(plain, zfp_compress));
@@ -78,16 +77,16 @@ class Zfp final : public Coder {
   std::vector<char> buffer_;
 };
 
-// The size that DietGPU's format has if its coder reaches the entropy: the coded part of every value at the entropy of
-// its chunk, the other part unchanged, and the format's headers and tables (GpuANSUtils.cuh and GpuFloatUtils.cuh of
-// commit a4d70a14).
+// Estimates the size in DietGPU's format, as if its coder reached the entropy. The size is the sum of the exponents
+// (for fp16 the upper bytes) at their entropy in the chunk, the other bits uncompressed, and the headers and tables of
+// the format (GpuANSUtils.cuh and GpuFloatUtils.cuh of commit a4d70a14).
 class Ans final : public Coder {
  public:
   std::string name() const override { return "ans"; }
   std::string meaning() const override {
-    return "ans: the exponents of bf16 and fp32, the upper byte of fp16, at their entropy in each chunk, the rest "
-           "plain, and "
-           "the tables and states of DietGPU's format. It is the entropy: no coder has run";
+    return "ans: an estimate, for which no coder runs. The exponents of bf16 and fp32, or the upper bytes of fp16, "
+           "count with their entropy in the chunk, and all other bits uncompressed. The tables and states of "
+           "DietGPU's format are added";
   }
   bool fits(Float values) const override { return values != Float::fp64; }
   std::string takes() const override { return "fp16, bf16 and fp32"; }
@@ -97,7 +96,7 @@ class Ans final : public Coder {
     const std::size_t count = chunk.size() / size;
     std::array<std::uint64_t, 256> times{};
     for (std::size_t i = 0; i < count; ++i) {
-      std::array<unsigned char, 2> upper{};  // the last two bytes: little-endian
+      std::array<unsigned char, 2> upper{};  // the last two bytes, which are the upper ones (little-endian)
       std::memcpy(upper.data(), chunk.data() + (i + 1) * size - 2, 2);
       const unsigned symbol = values == Float::fp16 ? upper[1] : ((upper[1] << 1) | (upper[0] >> 7)) & 0xffU;
       ++times[symbol];
@@ -115,7 +114,7 @@ class Zstd final : public Coder {
  public:
   std::string name() const override { return "zstd"; }
   std::string meaning() const override {
-    return fmt::format("zstd: libzstd {}, level {}, each chunk by itself", ZSTD_VERSION_STRING, level);
+    return fmt::format("zstd: libzstd {}, level {}, each chunk compressed by itself", ZSTD_VERSION_STRING, level);
   }
   bool fits(Float) const override { return true; }
   std::string takes() const override { return "all"; }
@@ -123,12 +122,12 @@ class Zstd final : public Coder {
     buffer_.resize(std::max(buffer_.size(), ZSTD_compressBound(chunk.size())));
     const std::size_t bytes =
         ZSTD_compressCCtx(context_.get(), buffer_.data(), buffer_.size(), chunk.data(), chunk.size(), level);
-    MOIRE_INVARIANT(ZSTD_isError(bytes) == 0, "zstd codes what fits its buffer");
+    MOIRE_INVARIANT(ZSTD_isError(bytes) == 0, "zstd failed although its buffer is large enough");
     return Coded{static_cast<double>(bytes)};
   }
 
  private:
-  static constexpr int level = 3;  // the library's default
+  static constexpr int level = 3;  // the default of libzstd
   std::unique_ptr<ZSTD_CCtx, Free> context_{ZSTD_createCCtx()};
   std::vector<char> buffer_;
 };
@@ -137,7 +136,7 @@ class Lz4 final : public Coder {
  public:
   std::string name() const override { return "lz4"; }
   std::string meaning() const override {
-    return fmt::format("lz4: liblz4 {}, its default, each chunk as one block", LZ4_VERSION_STRING);
+    return fmt::format("lz4: liblz4 {}, its default settings, each chunk as one block", LZ4_VERSION_STRING);
   }
   bool fits(Float) const override { return true; }
   std::string takes() const override { return "all"; }
@@ -145,7 +144,7 @@ class Lz4 final : public Coder {
     const int size = static_cast<int>(chunk.size());
     buffer_.resize(std::max(buffer_.size(), static_cast<std::size_t>(LZ4_compressBound(size))));
     const int bytes = LZ4_compress_default(chunk.data(), buffer_.data(), size, static_cast<int>(buffer_.size()));
-    MOIRE_INVARIANT(bytes > 0, "lz4 codes what fits its buffer");
+    MOIRE_INVARIANT(bytes > 0, "lz4 failed although its buffer is large enough");
     return Coded{static_cast<double>(bytes)};
   }
 

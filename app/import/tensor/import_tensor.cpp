@@ -21,7 +21,7 @@ struct Options {
   std::optional<std::string> codec, tensor;
   std::optional<Float> words_of_two;
   std::uint64_t chunk =
-      2 << 20;  // chunk size of the variant `once` of configs/scenarios/compressed_broadcast.yaml at 64 MiB
+      2 << 20;  // bytes, as in the variant `once` of configs/scenarios/compressed_broadcast.yaml at 64 MiB
   double rate = 8;
 };
 
@@ -40,7 +40,7 @@ std::optional<Options> read_options(const std::string& name, const Given& given,
       diagnostics.error({}, "--chunk: " + problem->what, problem->remedy);
     } else if (bytes.value < 4096 || bytes.value > (1 << 30) || std::fmod(bytes.value, 8) != 0) {
       diagnostics.error({}, fmt::format("--chunk is {}", config::in_quotes(*size)),
-                        "a multiple of 8 B from 4 KiB to 1 GiB");
+                        "write a multiple of 8 B from 4 KiB to 1 GiB");
     }
     options.chunk = static_cast<std::uint64_t>(std::clamp(bytes.value, 8.0, 0x1p30));
   }
@@ -48,16 +48,16 @@ std::optional<Options> read_options(const std::string& name, const Given& given,
     const bool read = formats::parse_number(*rate, options.rate, 1, 64) == formats::Digits::good;
     if (!read || std::fmod(options.rate * 4, 1) != 0)
       diagnostics.error({}, fmt::format("--rate is {}", config::in_quotes(*rate)),
-                        "bits a value from 1 to 64, in steps of 0.25");
+                        "write the bits per value, from 1 to 64 in steps of 0.25");
   }
   if (!options.codec && given.contains("--out"))
-    diagnostics.error({}, "--out names a file, and no --codec says whose ratios it is for",
+    diagnostics.error({}, "--out needs the ratios of one codec, but --codec is missing",
                       "add --codec ans, zfp, zstd or lz4");
   const bool npy = name.ends_with(".npy");
   if (!npy && options.words_of_two)
-    diagnostics.error({}, "--dtype says what a .npy leaves open; a .safetensors tells its types", "leave --dtype out");
+    diagnostics.error({}, "--dtype is for .npy files; a .safetensors file states its types", "leave --dtype out");
   if (npy && options.tensor)
-    diagnostics.error({}, "--tensor chooses one of a .safetensors; a .npy has one array", "leave --tensor out");
+    diagnostics.error({}, "--tensor is for .safetensors files; a .npy file has only one array", "leave --tensor out");
   if (!diagnostics.ok()) return std::nullopt;
   return options;
 }
@@ -73,7 +73,7 @@ std::optional<std::vector<Tensor>> tensors_of(const TensorFile& file, const Opti
     names.push_back(tensor.name);
   }
   file.refuse(0, "there is no tensor " + config::in_quotes(*options.tensor),
-              config::suggestion(*options.tensor, names, "its tensors"), diagnostics);
+              config::suggestion(*options.tensor, names, "tensors"), diagnostics);
   return std::nullopt;
 }
 
@@ -84,10 +84,11 @@ bool rate_fits(const std::vector<Tensor>& tensors, const Options& options, confi
     if (tensor.values == Float::fp32 || tensor.values == Float::fp64) kinds.insert(*tensor.values);
   for (const Float values : kinds)
     if (!is_zfp_rate(options.rate, values))
-      diagnostics.error({}, fmt::format("--rate is {}, which zfp does not have for {}", options.rate, name_of(values)),
-                        "2.25 or more for fp32, 3 or more for fp64");
+      diagnostics.error({}, fmt::format("--rate is {}, but zfp has no such rate for {}", options.rate, name_of(values)),
+                        "write 2.25 or more for fp32, 3 or more for fp64");
   if (options.codec && kinds.size() > 1)
-    diagnostics.error({}, "one rate has two ratios, for tensors of fp32 and of fp64", "choose one by --tensor");
+    diagnostics.error({}, "the file has tensors of fp32 and of fp64, for which one rate gives two ratios",
+                      "choose one tensor with --tensor");
   return diagnostics.ok();
 }
 
@@ -97,7 +98,7 @@ bool measure(const TensorFile& file, const Tensor& tensor, std::uint64_t chunk, 
   for (std::uint64_t at = 0; at < tensor.bytes; at += plain.size()) {
     plain.resize(std::min<std::uint64_t>(chunk, tensor.bytes - at));
     if (!file.read(tensor.begin + at, plain.data(), plain.size())) {
-      file.refuse(tensor.begin + at, "the data cannot be read", "let the file be while it is read", diagnostics);
+      file.refuse(tensor.begin + at, "the data cannot be read", "do not change the file while it is read", diagnostics);
       return false;
     }
     for (RatioRow& row : rows) {
@@ -117,7 +118,8 @@ bool measure(const TensorFile& file, const Tensor& tensor, std::uint64_t chunk, 
 std::optional<Imported> import_tensor(const std::string& name, std::istream& in, const Given& given,
                                       config::Diagnostics& diagnostics) {
   if (!name.ends_with(".npy") && !name.ends_with(".safetensors")) {
-    config::refuse({.file = name}, "is neither a .npy nor a .safetensors", "name it so if it is one", diagnostics);
+    config::refuse({.file = name}, "is neither a .npy nor a .safetensors file by its name",
+                   "rename it if it is one of them", diagnostics);
     return std::nullopt;
   }
   const auto options = read_options(name, given, diagnostics);
@@ -134,8 +136,8 @@ std::optional<Imported> import_tensor(const std::string& name, std::istream& in,
     if (tensor.values) chunks += (tensor.bytes + options->chunk - 1) / options->chunk;
   constexpr std::uint64_t most_chunks = 500'000;
   if (chunks > most_chunks) {
-    file.refuse(0, fmt::format("{} chunks of {} B", chunks, options->chunk),
-                fmt::format("take larger ones by --chunk; at most {} are kept", most_chunks), diagnostics);
+    file.refuse(0, fmt::format("there are {} chunks of {} B", chunks, options->chunk),
+                fmt::format("choose larger chunks with --chunk; at most {} are possible", most_chunks), diagnostics);
     return std::nullopt;
   }
   if (!rate_fits(*tensors, *options, diagnostics)) return std::nullopt;
@@ -148,15 +150,16 @@ std::optional<Imported> import_tensor(const std::string& name, std::istream& in,
   if (nothing) {
     const RatioRow& row = report.rows[0];
     if (row.without_code > 0) {
-      file.refuse(row.first_without_code, "the values are not finite, and zfp has no code for them",
-                  "take another codec", diagnostics);
+      file.refuse(row.first_without_code, "the values are not finite, and zfp cannot compress such values",
+                  "choose another codec", diagnostics);
     } else {
-      file.refuse(
-          0, "there are no values " + (options->codec ? "that " + *options->codec + " codes" : std::string("to code")),
-          "a tensor of " + (options->codec && *options->codec != "zstd" && *options->codec != "lz4"
-                                ? row.coder->takes()
-                                : "fp16, bf16, fp32 or fp64"),
-          diagnostics);
+      file.refuse(0,
+                  "there are no values " +
+                      (options->codec ? "that " + *options->codec + " compresses" : std::string("to compress")),
+                  "give a tensor of " + (options->codec && *options->codec != "zstd" && *options->codec != "lz4"
+                                             ? row.coder->takes()
+                                             : "fp16, bf16, fp32 or fp64"),
+                  diagnostics);
     }
     return std::nullopt;
   }
@@ -166,22 +169,24 @@ std::optional<Imported> import_tensor(const std::string& name, std::istream& in,
 Importer tensor_importer() {
   return {
       .name = "tensor",
-      .meaning = "How far codecs compress the chunks of a tensor, as ratios that a codec replays",
-      .file = "A .npy, or a .safetensors of which all tensors are read",
-      .options = {{"--codec", "CODEC",
-                   "Whose ratios are written: zfp, ans, zstd or lz4. Without it the table has all that take the values",
-                   coder_names},
-                  {"--chunk", "SIZE",
-                   "Plain bytes of a chunk, '1 MiB'; 2 MiB if nothing is said. The last one of a tensor is shorter"},
-                  {"--tensor", "NAME", "The one tensor of a .safetensors that is read"},
-                  {"--rate", "BITS", "Bits a value of zfp; 8 if nothing is said"},
-                  {"--dtype",
-                   "TYPE",
-                   "What two-byte words of a .npy are whose header does not say (V2, u2): bf16 or fp16",
-                   {"bf16", "fp16"}}},
+      .meaning = "Measure how far codecs compress the chunks of a tensor, and list the ratios for the file of a codec",
+      .file = "A .npy file, or a .safetensors file, of which all tensors are read",
+      .options =
+          {{"--codec", "CODEC",
+            "The codec whose ratios are written: zfp, ans, zstd or lz4. Without this option the table has every codec "
+            "that accepts the values",
+            coder_names},
+           {"--chunk", "SIZE",
+            "Uncompressed size of a chunk, like '1 MiB'; default: 2 MiB. The last chunk of a tensor may be shorter"},
+           {"--tensor", "NAME", "Read only the tensor NAME of a .safetensors file"},
+           {"--rate", "BITS", "Bits per value of zfp; default: 8"},
+           {"--dtype",
+            "TYPE",
+            "The type of two-byte values in a .npy file whose header does not state it (V2, u2): bf16 or fp16",
+            {"bf16", "fp16"}}},
       .out =
-          "Write the list of ratios there, also over an old one, for ratios of a codec; of zfp the ratio. The table "
-          "goes to stdout",
+          "Write the list of ratios to FILE, replacing an old one, for the key ratios of a codec; with zfp, the single "
+          "ratio for the key ratio. The table goes to stdout",
       .run = [](const std::string& file, const Given& given, const std::filesystem::path&,
                 config::Diagnostics& diagnostics) -> std::optional<Imported> {
         const auto in = config::open_file({.file = file}, diagnostics);

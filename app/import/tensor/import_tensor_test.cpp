@@ -35,7 +35,7 @@ Outcome imported(const std::string& name, const std::string& bytes, const Given&
   return {made.value_or(Imported{}), diagnostics.str()};
 }
 
-// The ratios of a result, as a scenario reads them.
+// Returns the ratios of a result, as a scenario reads them.
 std::vector<double> list_in(const std::string& yaml) {
   config::Diagnostics diagnostics;
   const auto root = config::load_text("r.yaml", yaml, {}, diagnostics);
@@ -55,18 +55,19 @@ TEST(Coders, AnsTakesTheEntropyOfExponents) {
     sixteen.push_back(bf16_of(value));
     wide.push_back(value);
   }
-  EXPECT_EQ(coded_by("ans", Float::bf16, bytes_of_values(constant)).bytes, added + count) << "one exponent: no bits";
+  EXPECT_EQ(coded_by("ans", Float::bf16, bytes_of_values(constant)).bytes, added + count)
+      << "all exponents are equal, so they need no bits";
   EXPECT_EQ(coded_by("ans", Float::bf16, bytes_of_values(sixteen)).bytes, added + count * 1.5)
-      << "4 bits, whatever the sign";
+      << "16 exponents need 4 bits each; the sign does not count";
   EXPECT_EQ(coded_by("ans", Float::fp32, bytes_of_values(wide)).bytes, added + count * 3.5);
   std::vector<std::uint16_t> bytes(count);
   for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint16_t>(i % 256 << 8 | (i * 7 % 256));
   EXPECT_EQ(coded_by("ans", Float::fp16, bytes_of_values(bytes)).bytes, added + count * 2)
-      << "all upper bytes alike: 8 bits";
+      << "all 256 upper bytes are equally frequent, so they need 8 bits each";
 }
 
 TEST(Coders, AnsIsNearWhatDietGpuMeasured) {
-  // validation/h200/codec_ans_facts.csv: 1.48333 on normally distributed bf16.
+  // DietGPU had a ratio of 1.48333 on normally distributed bf16 (validation/h200/codec_ans_facts.csv).
   std::vector<std::uint16_t> words;
   for (const float value : normal_values(1 << 20)) words.push_back(bf16_of(value));
   const std::string bytes = bytes_of_values(words);
@@ -85,13 +86,15 @@ TEST(Coders, ZfpHasItsRateAndLosesLess) {
     before = coded.error / coded.largest;
   }
   EXPECT_LT(coded_by("zfp", Float::fp32, bytes, 8).error / coded_by("zfp", Float::fp32, bytes, 8).largest, 0.12)
-      << "zfp.yaml, measured on a GPU";
+      << "the error bound of configs/codecs/zfp.yaml, measured on a GPU";
   const std::string constant = bytes_of_values(std::vector<float>(4096, 0.75F));
-  EXPECT_EQ(coded_by("zfp", Float::fp32, constant).bytes, 4096) << "ratio 4, whatever the data are";
-  EXPECT_EQ(coded_by("zfp", Float::fp32, constant).error, 0) << "one coefficient of a block takes all bits";
+  EXPECT_EQ(coded_by("zfp", Float::fp32, constant).bytes, 4096) << "the ratio is 4 for any data";
+  EXPECT_EQ(coded_by("zfp", Float::fp32, constant).error, 0)
+      << "a constant block has one coefficient, which gets all bits";
   EXPECT_EQ(coded_by("zfp", Float::fp64, bytes_of_values(std::vector<double>(4096, 0.75))).bytes, 4096) << "ratio 8";
   EXPECT_TRUE(is_zfp_rate(2.25, Float::fp32));
-  EXPECT_FALSE(is_zfp_rate(2, Float::fp32)) << "an exponent and a sign take nine bits of a block";
+  EXPECT_FALSE(is_zfp_rate(2, Float::fp32))
+      << "a block of 8 bits is too short for an exponent and a sign, which take 9";
 }
 
 TEST(Coders, BytesThatRepeatShrinkAndOthersDoNot) {
@@ -112,11 +115,11 @@ TEST(ImportTensor, TabulatesTheCodecsThatTakeTheValues) {
   EXPECT_THAT(fp64, AllOf(HasSubstr("\nzfp  "), Not(HasSubstr("\nans  ")), Not(HasSubstr("largest error"))));
   const Outcome words = imported("w.npy", npy("<u2", std::vector<std::uint16_t>(512, 1)), {{"--dtype", "bf16"}});
   EXPECT_THAT(words.made.table, AllOf(HasSubstr("of bf16"), Not(HasSubstr("\nzfp  "))));
-  EXPECT_EQ(words.made.yaml, "") << "whose ratios is not said";
+  EXPECT_EQ(words.made.yaml, "") << "without --codec there is no list";
 }
 
 TEST(ImportTensor, WritesOneRatioAChunk) {
-  // 2.5 chunks: all exponents of the first chunk are equal; the others have two different exponents.
+  // There are 2.5 chunks. All exponents of the first chunk are equal; the others have two different exponents.
   std::vector<std::uint16_t> words(2560 * 2, bf16_of(1));
   for (std::size_t i = 2048; i < words.size(); i += 2) words[i] = bf16_of(2);
   const Outcome out =
@@ -134,7 +137,7 @@ TEST(ImportTensor, OfAFixedRateWritesTheRatioAndTheErrorMade) {
   const Outcome out =
       imported("w.npy", npy("<f4", normal_values(4096)), {{"--codec", "zfp"}, {"--rate", "16"}, {"--chunk", "4 KiB"}});
   EXPECT_THAT(out.made.yaml,
-              AllOf(HasSubstr("The rate makes the ratio"), HasSubstr("`error_bound`, by these data: 0.000"),
+              AllOf(HasSubstr("The rate determines the ratio"), HasSubstr("`error_bound` of these values is 0.000"),
                     ::testing::EndsWith("\nvalue: 2\n")));
 }
 
@@ -148,14 +151,14 @@ TEST(ImportTensor, TellsWhatItLeavesOut) {
   const Outcome all = imported("w.safetensors", file, {{"--chunk", "4 KiB"}});
   EXPECT_EQ(all.made.notes.size(), 3U);
   EXPECT_THAT(all.made.notes[0], HasSubstr("1 tensor of I64"));
-  EXPECT_EQ(all.made.notes[1], "zfp leaves out 1 tensor: it takes fp32 and fp64");
+  EXPECT_EQ(all.made.notes[1], "zfp leaves out 1 tensor: it compresses only fp32 and fp64");
   EXPECT_THAT(all.made.notes[2], HasSubstr("1 chunk with values that are not finite"));
   EXPECT_THAT(all.made.table, AllOf(HasSubstr("2 tensors of bf16, fp32"), HasSubstr("\nans         3")));
   const Outcome one = imported("w.safetensors", file, {{"--tensor", "w"}});
   EXPECT_THAT(one.made.table, HasSubstr("1 tensor of bf16 ('w')"));
   const Outcome constant = imported("w.safetensors", file, {{"--tensor", "w"}, {"--codec", "zstd"}});
-  EXPECT_EQ(list_in(constant.made.yaml), std::vector<double>{64}) << "the most that a codec's file has";
-  EXPECT_THAT(constant.made.notes.back(), HasSubstr("beyond 0.5 to 64"));
+  EXPECT_EQ(list_in(constant.made.yaml), std::vector<double>{64}) << "the largest ratio that a codec accepts";
+  EXPECT_THAT(constant.made.notes.back(), HasSubstr("outside 0.5 to 64"));
 }
 
 TEST(ImportTensor, RefusesOptionsThatDoNotFit) {
@@ -173,7 +176,7 @@ TEST(ImportTensor, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(errors({{"--tensor", "w"}}), HasSubstr("leave --tensor out"));
   EXPECT_THAT(errors({{"--dtype", "bf16"}}, "w.safetensors"), HasSubstr("leave --dtype out"));
   EXPECT_THAT(imported("w.npy", npy("<f8", std::vector<double>(8, 1)), {{"--codec", "ans"}}).errors,
-              HasSubstr("no values that ans codes; a tensor of fp16, bf16 and fp32"));
+              HasSubstr("no values that ans compresses; give a tensor of fp16, bf16 and fp32"));
   EXPECT_THAT(imported("w.npy", npy("<f4", std::vector<float>(8, INFINITY)), {{"--codec", "zfp"}}).errors,
               HasSubstr("not finite"));
 }

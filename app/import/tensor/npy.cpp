@@ -13,7 +13,7 @@ namespace moire::importing {
 
 namespace {
 
-// the header of an array without named fields has some hundred bytes
+// The header of an array without named fields has about a hundred bytes.
 constexpr std::uint64_t longest_npy_header = 1 << 16;
 
 // Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Reading stops at the first error.
@@ -23,21 +23,21 @@ class NpyHeader {
       : file_(file), begin_(begin), text_(std::move(text)), diagnostics_(diagnostics) {}
 
   bool read() {
-    if (!take('{')) return fail("the header is no dictionary", "give the file as numpy wrote it");
+    if (!take('{')) return fail("the header is not a dictionary", "give the file as numpy wrote it");
     while (!take('}')) {
       skip();
       const std::size_t at = at_;
       const auto key = word();
-      if (!key || !take(':')) return fail("there is no key and colon here", "give the file as numpy wrote it");
+      if (!key || !take(':')) return fail("a key and a colon are missing here", "give the file as numpy wrote it");
       if (!places_.emplace(*key, begin_ + at).second)
-        return fail(at, fmt::format("the key {} stands twice", config::in_quotes(*key)), "keep one");
+        return fail(at, fmt::format("the key {} appears twice", config::in_quotes(*key)), "keep one of them");
       skip();
       if (*key == "descr") {
         descr_at = begin_ + at_;
         if (at_ < text_.size() && text_[at_] == '[')
           return fail("the array has named fields", "save the field that is to be measured as an array of its own");
         const auto value = word();
-        if (!value) return fail("descr is no text", "give the file as numpy wrote it");
+        if (!value) return fail("the value of descr is not a text", "give the file as numpy wrote it");
         descr = *value;
       } else if (*key == "fortran_order") {
         if (!take("True") && !take("False"))
@@ -47,16 +47,17 @@ class NpyHeader {
         if (!read_shape()) return false;
       } else {
         return fail(at, fmt::format("the key {} is not known", config::in_quotes(*key)),
-                    "descr, fortran_order and shape");
+                    "the keys are descr, fortran_order and shape");
       }
       if (!take(',') && !(skip(), at_ < text_.size() && text_[at_] == '}'))
         return fail("there is neither a comma nor the end of the dictionary here", "give the file as numpy wrote it");
     }
     skip();
-    if (at_ != text_.size()) return fail("something follows the dictionary", "spaces and one end of line");
+    if (at_ != text_.size())
+      return fail("something follows the dictionary", "only spaces and one end of line may follow");
     for (const char* key : {"descr", "fortran_order", "shape"})
       if (!places_.contains(key))
-        return fail(0, fmt::format("{} is not there", key), "give the file as numpy wrote it");
+        return fail(0, fmt::format("the header has no key {}", key), "give the file as numpy wrote it");
     return true;
   }
 
@@ -91,17 +92,17 @@ class NpyHeader {
     return found;
   }
   bool read_shape() {
-    if (!take('(')) return fail("shape is no tuple", "give the file as numpy wrote it");
+    if (!take('(')) return fail("shape is not a tuple", "give the file as numpy wrote it");
     while (!take(')')) {
       const std::size_t begin = at_;
       while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
       const auto length = formats::number_in<std::uint64_t>(std::string_view(text_).substr(begin, at_ - begin));
       if (!length)
-        return fail(begin, "a length of the shape is no whole number below 2^64", "give the file as numpy wrote it");
+        return fail(begin, "a length of the shape is not a whole number below 2^64", "give the file as numpy wrote it");
       shape.push_back(*length);
       take('L');  // Python 2
       if (!take(',') && !(skip(), at_ < text_.size() && text_[at_] == ')'))
-        return fail("the shape does not go on or end here", "give the file as numpy wrote it");
+        return fail("there is neither a comma nor the end of the shape here", "give the file as numpy wrote it");
       skip();
     }
     return true;
@@ -128,13 +129,13 @@ std::optional<Float> values_of(const TensorFile& file, const NpyHeader& header, 
   if (kind.starts_with('O'))
     return refuse(fmt::format("{} is an array of Python objects", shown), "save an array of numbers");
   if (!descr.starts_with('<') && !descr.starts_with('|') && !descr.starts_with('='))
-    return refuse(fmt::format("{} is no type of an array", shown), "'<f2', '<f4' or '<f8'");
+    return refuse(fmt::format("{} is not a type of an array", shown), "use '<f2', '<f4' or '<f8'");
   if (kind == "f2") return Float::fp16;
   if (kind == "f4") return Float::fp32;
   if (kind == "f8") return Float::fp64;
   if (kind == "V2" || kind == "u2") {
     if (words_of_two) return words_of_two;
-    return refuse(fmt::format("{} says that a value has two bytes, and not what they are", shown),
+    return refuse(fmt::format("{} states that a value has two bytes, but not its type", shown),
                   "add --dtype bf16, or save '<f2' or '<f4'");
   }
   return refuse(fmt::format("{} is not floating-point of 16, 32 or 64 bits", shown), "save '<f2', '<f4' or '<f8'");
@@ -152,7 +153,7 @@ std::optional<std::vector<Tensor>> read_npy(const TensorFile& file, std::optiona
   std::array<char, 12> first{};
   constexpr std::string_view magic = "\x93NUMPY";
   if (!file.read(0, first.data(), 8) || std::string_view(first.data(), magic.size()) != magic)
-    return refuse(0, "the file does not begin as a .npy does", whole);
+    return refuse(0, "the file does not begin like a .npy file", whole);
   const auto byte = [&first](std::size_t i) {
     return static_cast<std::uint64_t>(static_cast<unsigned char>(first[i]));
   };
@@ -164,10 +165,11 @@ std::optional<std::vector<Tensor>> read_npy(const TensorFile& file, std::optiona
   for (std::uint64_t i = of_length; i-- > 0;) length = length * 256 + byte(8 + i);
   const std::uint64_t begin = 8 + of_length;
   if (length > file.size - begin)
-    return refuse(8, fmt::format("the header has {} bytes, and the file ends after {}", length, file.size - begin),
-                  whole);
+    return refuse(
+        8, fmt::format("the length states a header of {} bytes, but only {} follow", length, file.size - begin), whole);
   if (length > longest_npy_header)
-    return refuse(8, fmt::format("the header has {} bytes", length), "that of an array of numbers has some hundred");
+    return refuse(8, fmt::format("the header has {} bytes", length),
+                  "the header of an array of numbers has about a hundred bytes");
   std::string text(length, ' ');
   if (!file.read(begin, text.data(), length)) return refuse(begin, "the header cannot be read", whole);
   NpyHeader header(file, begin, std::move(text), diagnostics);
@@ -183,12 +185,12 @@ std::optional<std::vector<Tensor>> read_npy(const TensorFile& file, std::optiona
     overflow = overflow || (extent != 0 && bytes > (std::uint64_t{1} << 62) / extent);
     if (!overflow && extent != 0) bytes *= extent;
   }
-  if (empty) return refuse(header.shape_at, "the array has no value", "give one with values");
+  if (empty) return refuse(header.shape_at, "the array has no value", "give an array with values");
   if (overflow || bytes != file.size - data)
     return refuse(header.shape_at,
                   overflow
-                      ? fmt::format("the shape has more than 2^62 bytes, and {} follow the header", file.size - data)
-                      : fmt::format("the shape has {} bytes, and {} follow the header", bytes, file.size - data),
+                      ? fmt::format("the shape needs more than 2^62 bytes, but {} follow the header", file.size - data)
+                      : fmt::format("the shape needs {} bytes, but {} follow the header", bytes, file.size - data),
                   "give the whole file, with one array");
   return std::vector<Tensor>{{"", header.descr, values, data, bytes}};
 }

@@ -15,7 +15,7 @@ namespace {
 
 using report::Number;
 
-// The range of ratios that a codec file accepts.
+// The range of ratios that a codec accepts.
 constexpr double least_ratio = 0.5, most_ratio = 64;
 
 Number ratio(double value) { return {.value = value, .digits = 3}; }
@@ -24,7 +24,7 @@ Number error(double value) { return {.value = value, .digits = 3, .style = Numbe
 std::string size(double bytes) { return config::format_quantity(Bytes{bytes}); }
 
 std::string title_of(const RatioReport& report) {
-  std::map<std::string, std::size_t> kinds;  // ordered, so that the title is the same everywhere
+  std::map<std::string, std::size_t> kinds;  // ordered, so that the title is the same on every machine
   std::size_t tensors = 0;
   std::uint64_t bytes = 0;
   for (const Tensor& tensor : report.tensors) {
@@ -53,7 +53,7 @@ report::Document document_of(const RatioReport& report) {
     table.columns.push_back(report::right("largest error").or_dash());
     table.columns.push_back(report::right("over largest value").or_dash());
   }
-  report::List meanings{.items = {"mean ratio: all plain bytes over all coded ones"}};
+  report::List meanings{.items = {"mean ratio: uncompressed bytes of all chunks over their compressed bytes"}};
   for (const RatioRow& row : report.rows) {
     if (row.ratios.empty()) continue;
     const auto [least, most] = std::minmax_element(row.ratios.begin(), row.ratios.end());
@@ -75,7 +75,7 @@ std::vector<std::string> notes_of(const RatioReport& report) {
   for (const Tensor& tensor : report.tensors)
     if (!tensor.values) others[tensor.kind].push_back(config::in_quotes(tensor.name));
   for (const auto& [kind, names] : others)
-    notes.push_back(fmt::format("left out: {} of {}, no floating-point numbers that are measured here: {}{}",
+    notes.push_back(fmt::format("left out: {} of {}, which is not a floating-point type of 16, 32 or 64 bits: {}{}",
                                 report::plural(names.size(), "tensor"), kind, names.front(),
                                 names.size() > 1 ? ", ..." : ""));
   for (const RatioRow& row : report.rows) {
@@ -83,10 +83,10 @@ std::vector<std::string> notes_of(const RatioReport& report) {
         std::count_if(report.tensors.begin(), report.tensors.end(),
                       [&row](const Tensor& tensor) { return tensor.values && !row.coder->fits(*tensor.values); }));
     if (unfit > 0)
-      notes.push_back(fmt::format("{} leaves out {}: it takes {}", row.coder->name(), report::plural(unfit, "tensor"),
-                                  row.coder->takes()));
+      notes.push_back(fmt::format("{} leaves out {}: it compresses only {}", row.coder->name(),
+                                  report::plural(unfit, "tensor"), row.coder->takes()));
     if (row.without_code > 0)
-      notes.push_back(fmt::format("{} leaves out {} with values that are not finite, the first at byte {}",
+      notes.push_back(fmt::format("{} leaves out {} with values that are not finite; the first one begins at byte {}",
                                   row.coder->name(), report::plural(row.without_code, "chunk"),
                                   row.first_without_code));
   }
@@ -111,13 +111,14 @@ std::string comment(const std::string& text) {
   return out;
 }
 
-// The ratios as a list for a codec's `ratios`; for a codec of fixed rate, its single ratio.
+// Returns the ratios as a list for the key `ratios` of a codec; if the codec has a fixed rate, its single ratio.
 std::string values_of(const RatioRow& row, Float values) {
   if (const auto fixed = row.coder->fixed_ratio(values))
     return fmt::format(
-        "# The ratio of a fixed rate, for a codec's `ratio`. Its `error_bound`, by these data: {:.4g}\nvalue: {:g}\n",
+        "# For the key `ratio` of a codec with a fixed rate. The `error_bound` of these values is {:.4g}\nvalue: "
+        "{:g}\n",
         row.relative, *fixed);
-  std::string out = "# For a codec's `ratios`: one a chunk, taken in turn.\nvalue:\n  [";
+  std::string out = "# For the key `ratios` of a codec: one ratio per chunk, in the order of the chunks.\nvalue:\n  [";
   std::size_t column = 3;
   for (std::size_t i = 0; i < row.ratios.size(); ++i) {
     const std::string text = fmt::format("{:.5g}", std::clamp(row.ratios[i], least_ratio, most_ratio));
@@ -146,7 +147,7 @@ Imported RatioReport::made(bool list) const {
   const auto beyond =
       std::count_if(row.ratios.begin(), row.ratios.end(), [](double r) { return r < least_ratio || r > most_ratio; });
   if (beyond > 0)
-    made.notes.push_back(fmt::format("{} beyond {} to {} written as these, between which a codec's file has them",
+    made.notes.push_back(fmt::format("written as the nearer limit: {} outside {} to {}, the range that a codec accepts",
                                      report::plural(static_cast<std::size_t>(beyond), "ratio"), least_ratio,
                                      most_ratio));
   Float values = Float::fp32;

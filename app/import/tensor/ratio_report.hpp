@@ -14,8 +14,8 @@ namespace moire::importing {
 // The ratios of one codec.
 struct RatioRow {
   std::unique_ptr<Coder> coder;
-  std::vector<double> ratios = {};  // plain / coded bytes of each chunk
-  double plain = 0, coded = 0;      // bytes in all
+  std::vector<double> ratios = {};  // uncompressed / compressed bytes of each chunk
+  double plain = 0, coded = 0;      // uncompressed and compressed bytes of all chunks
   double error = 0;                 // largest error of all values
   double relative = 0;              // largest value of (a chunk's error / its largest value)
   // chunks that the codec cannot represent, because they have values that are not finite
@@ -31,7 +31,7 @@ struct RatioReport {
   std::vector<Tensor> tensors;
   std::vector<RatioRow> rows = {};
 
-  // With `list`, the ratios of the only row also become a file.
+  // Returns the table and the notes. If `list`, also returns a file with the ratios of the only row.
   Imported made(bool list) const;
 };
 

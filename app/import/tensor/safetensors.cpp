@@ -54,7 +54,7 @@ class SafetensorsHeader {
       file_.refuse(offset(error.place.line, error.place.col), error.what, error.remedy, diagnostics_);
     if (!json) return std::nullopt;
     if (json->root.kind != JsonValue::Kind::map) {
-      fail(json->root, "the header is " + formats::found(json->root), "a map from names to tensors");
+      fail(json->root, "the header is " + formats::found(json->root), "give a map from names to tensors");
       return std::nullopt;
     }
     for (const JsonValue::Entry& entry : json->root.entries)
@@ -87,19 +87,20 @@ class SafetensorsHeader {
            what);
       return nullptr;
     };
-    const JsonValue* dtype = typed("dtype", JsonValue::Kind::text, "a type such as \"BF16\"");
-    const JsonValue* shape = dtype ? typed("shape", JsonValue::Kind::list, "a list of whole numbers") : nullptr;
+    const JsonValue* dtype = typed("dtype", JsonValue::Kind::text, "write a type such as \"BF16\"");
+    const JsonValue* shape = dtype ? typed("shape", JsonValue::Kind::list, "write a list of whole numbers") : nullptr;
     const JsonValue* offsets =
-        shape ? typed("data_offsets", JsonValue::Kind::list, "a list of begin and end") : nullptr;
+        shape ? typed("data_offsets", JsonValue::Kind::list, "write a list of begin and end") : nullptr;
     if (!offsets) return false;
     const auto kind = kinds.find(dtype->text);
     if (kind == kinds.end())
       return fail(*dtype, fmt::format("{} has the unknown type {}", name, config::in_quotes(dtype->text)),
-                  "a type of the format, such as F32, F16 or BF16");
+                  "write a type of the format, such as F32, F16 or BF16");
     std::uint64_t bits = kind->second.bits;
     for (const JsonValue& length : shape->items) {
       if (!whole(length))
-        return fail(length, fmt::format("{} has a length that is {}", name, formats::found(length)), "a whole number");
+        return fail(length, fmt::format("{} has a length that is {}", name, formats::found(length)),
+                    "write a whole number");
       if (length.number != 0 && bits > (std::uint64_t{1} << 62) / length.number)
         return fail(length, fmt::format("{} has more than 2^62 bits", name), "give the file as it was written");
       bits *= length.number;
@@ -108,12 +109,15 @@ class SafetensorsHeader {
     const std::uint64_t most = file_.size - data_;
     if (items.size() != 2 || !whole(items[0]) || !whole(items[1]) || items[0].number > items[1].number ||
         items[1].number > most)
-      return fail(*offsets, fmt::format("the place of {} is not within the {} bytes behind the header", name, most),
+      return fail(*offsets,
+                  fmt::format("the data_offsets of {} are not within the {} bytes after the header", name, most),
                   "give the whole file, as it was written");
     const std::uint64_t bytes = items[1].number - items[0].number;
     if (bits % 8 != 0 || bits / 8 != bytes)
-      return fail(*offsets, fmt::format("{} has {} bytes by its place and {} bits by its shape", name, bytes, bits),
-                  "give the file as it was written");
+      return fail(
+          *offsets,
+          fmt::format("{} has {} bytes by its data_offsets, but {} bits by its type and shape", name, bytes, bits),
+          "give the file as it was written");
     tensors_.push_back({entry.key, dtype->text, kind->second.values, data_ + items[0].number, bytes});
     return true;
   }
@@ -128,10 +132,10 @@ class SafetensorsHeader {
       if (tensor.begin != end)
         return fail(
             *root.find(tensor.name),
-            fmt::format("tensor {} begins {} bytes {} the end of the one before", config::in_quotes(tensor.name),
+            fmt::format("tensor {} begins {} bytes {} the end of the previous tensor", config::in_quotes(tensor.name),
                         tensor.begin > end ? tensor.begin - end : end - tensor.begin,
-                        tensor.begin > end ? "behind" : "ahead of"),
-            "give the file as it was written: tensors lie one behind the other");
+                        tensor.begin > end ? "after" : "before"),
+            "give the file as it was written: tensors follow each other without gaps");
       end += tensor.bytes;
     }
     if (end == file_.size) return true;
@@ -144,7 +148,7 @@ class SafetensorsHeader {
 
   const TensorFile& file_;
   const std::string& text_;
-  std::uint64_t data_;  // offset of the tensors' bytes
+  std::uint64_t data_;  // offset in the file at which the tensors' bytes begin
   config::Diagnostics& diagnostics_;
   std::vector<Tensor> tensors_;
 };
@@ -154,8 +158,8 @@ class SafetensorsHeader {
 std::optional<std::vector<Tensor>> read_safetensors(const TensorFile& file, config::Diagnostics& diagnostics) {
   std::array<char, begin_of_header> first{};
   if (!file.read(0, first.data(), first.size())) {
-    file.refuse(0, fmt::format("a header begins with its length in 8 bytes, and the file has {}", file.size),
-                "give a .safetensors", diagnostics);
+    file.refuse(0, fmt::format("a header begins with its length in 8 bytes, but the file has only {}", file.size),
+                "give a .safetensors file", diagnostics);
     return std::nullopt;
   }
   std::uint64_t length = 0;
@@ -163,8 +167,8 @@ std::optional<std::vector<Tensor>> read_safetensors(const TensorFile& file, conf
   const std::uint64_t rest = file.size - begin_of_header;
   if (length > rest || length > longest_safetensors_header) {
     file.refuse(0,
-                length > rest ? fmt::format("the header has {} bytes, and {} follow", length, rest)
-                              : fmt::format("the header has {} bytes, and the format allows {}", length,
+                length > rest ? fmt::format("the length states a header of {} bytes, but only {} follow", length, rest)
+                              : fmt::format("the length states a header of {} bytes, but the format allows {}", length,
                                             longest_safetensors_header),
                 "give the whole file, as it was written", diagnostics);
     return std::nullopt;

@@ -24,11 +24,11 @@ struct Tensor {
   std::string kind;             // of its values, in the file's words
   std::optional<Float> values;  // absent: not floating-point numbers of 16, 32 or 64 bits
   std::uint64_t begin = 0;      // offset of the first byte in the file
-  std::uint64_t bytes = 0;      // whole values
+  std::uint64_t bytes = 0;      // a multiple of the size of a value
 };
 
 struct TensorFile {
-  std::string name;  // in messages
+  std::string name;  // its name in messages
   std::istream& in;
   std::uint64_t size = 0;
 

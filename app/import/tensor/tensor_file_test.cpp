@@ -58,20 +58,20 @@ TEST(Npy, TakesWhatWritersWrite) {
   EXPECT_EQ(values(npy("<f2", "(1,)", "ab")), Float::fp16);
   EXPECT_EQ(values(npy("<f8", "()", "abcdefgh")), Float::fp64) << "a scalar";
   EXPECT_EQ(values(npy("<V2", "(1,)", "ab"), Float::bf16), Float::bf16);
-  EXPECT_EQ(values(npy("<f4", "(1,)", "abcd"), Float::bf16), Float::fp32) << "a header that says it is believed";
+  EXPECT_EQ(values(npy("<f4", "(1,)", "abcd"), Float::bf16), Float::fp32) << "the type in the header counts";
   EXPECT_EQ(values(npy_with("{\"shape\": (2L, 1L), 'fortran_order' : True,'descr':'<f4'}", "abcdefgh")), Float::fp32)
-      << "columns first, another order of keys, Python 2";
+      << "columns first, keys in another order, integers as Python 2 writes them";
 }
 
 TEST(Npy, RefusesWithTheByte) {
   EXPECT_EQ(npy_errors("no array"),
-            "w.npy: byte 0: the file does not begin as a .npy does; give the whole file, as numpy wrote it\n");
+            "w.npy: byte 0: the file does not begin like a .npy file; give the whole file, as numpy wrote it\n");
   EXPECT_THAT(npy_errors("\x93NUMPY"), HasSubstr("byte 0: "));
   EXPECT_THAT(npy_errors(npy("<f4", "(1,)", "abcd", 9)), HasSubstr("byte 6: the version is 9.0"));
   EXPECT_THAT(npy_errors(npy("<f4", "(1,)", "abcd").substr(0, 30)),
-              HasSubstr("byte 8: the header has 58 bytes, and the file ends after 20"));
-  EXPECT_THAT(npy_errors(npy("<f4", "(2,)", "abcd")), HasSubstr("byte 60: the shape has 8 bytes, and 4 follow"));
-  EXPECT_THAT(npy_errors(npy("<f4", "(1,)", "abcdefgh")), HasSubstr("the shape has 4 bytes, and 8 follow"));
+              HasSubstr("byte 8: the length states a header of 58 bytes, but only 20 follow"));
+  EXPECT_THAT(npy_errors(npy("<f4", "(2,)", "abcd")), HasSubstr("byte 60: the shape needs 8 bytes, but 4 follow"));
+  EXPECT_THAT(npy_errors(npy("<f4", "(1,)", "abcdefgh")), HasSubstr("the shape needs 4 bytes, but 8 follow"));
   EXPECT_THAT(npy_errors(npy("<f4", "(4294967296, 4294967296)", "")), HasSubstr("more than 2^62 bytes"));
   EXPECT_THAT(npy_errors(npy("<f4", "(0,)", "")), HasSubstr("no value"));
   EXPECT_THAT(npy_errors(npy("<f4", "(-1,)", "")), HasSubstr("byte 61: a length of the shape"));
@@ -79,16 +79,17 @@ TEST(Npy, RefusesWithTheByte) {
   EXPECT_THAT(npy_errors(npy("|O", "(1,)", "abcd")), HasSubstr("Python objects"));
   EXPECT_THAT(npy_errors(npy("<i4", "(1,)", "abcd")), HasSubstr("'<i4' is not floating-point"));
   EXPECT_THAT(npy_errors(npy("<V2", "(1,)", "ab")), HasSubstr("--dtype bf16"));
-  EXPECT_THAT(npy_errors(npy("", "(1,)", "ab")), HasSubstr("'' is no type"));
+  EXPECT_THAT(npy_errors(npy("", "(1,)", "ab")), HasSubstr("'' is not a type"));
   EXPECT_THAT(npy_errors(npy_with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd")),
               HasSubstr("byte 20: the array has named fields"));
-  EXPECT_THAT(npy_errors(npy_with("{'descr': '<f4', 'shape': (1,)}", "abcd")), HasSubstr("fortran_order is not there"));
+  EXPECT_THAT(npy_errors(npy_with("{'descr': '<f4', 'shape': (1,)}", "abcd")),
+              HasSubstr("the header has no key fortran_order"));
   EXPECT_THAT(npy_errors(npy_with("{'descr': '<f4', 'descr': '<f4'}", "abcd")),
-              HasSubstr("byte 27: the key 'descr' stands twice"));
+              HasSubstr("byte 27: the key 'descr' appears twice"));
   EXPECT_THAT(npy_errors(npy_with("{'type': '<f4'}", "abcd")), HasSubstr("byte 11: the key 'type' is not known"));
-  EXPECT_THAT(npy_errors(npy_with("[]", "")), HasSubstr("byte 10: the header is no dictionary"));
+  EXPECT_THAT(npy_errors(npy_with("[]", "")), HasSubstr("byte 10: the header is not a dictionary"));
   EXPECT_THAT(npy_errors(npy_with("{'descr': '<f4'", "")), HasSubstr("neither a comma nor the end"));
-  EXPECT_THAT(npy_errors(npy_with("{'descr'", "")), HasSubstr("no key and colon"));
+  EXPECT_THAT(npy_errors(npy_with("{'descr'", "")), HasSubstr("a key and a colon are missing"));
   EXPECT_THAT(npy_errors(npy_with("{'fortran_order': 1}", "")), HasSubstr("neither True nor False"));
 }
 
@@ -126,29 +127,29 @@ TEST(Safetensors, RefusesWithTheByte) {
   std::string errors;
   EXPECT_EQ(one("F32", "[1]", "[0,4]"), "");
   EXPECT_THAT(one("F31", "[1]", "[0,4]"), HasSubstr("w.safetensors: byte 22: tensor 'a' has the unknown type 'F31'"));
-  EXPECT_THAT(one("F32", "[1]", "[0,5]"), HasSubstr("is not within the 4 bytes behind the header"));
-  EXPECT_THAT(one("F32", "[1]", "[4,0]"), HasSubstr("is not within"));
-  EXPECT_THAT(one("F32", "[1]", "[0]"), HasSubstr("is not within"));
-  EXPECT_THAT(one("F16", "[1]", "[0,4]"), HasSubstr("4 bytes by its place and 16 bits by its shape"));
+  EXPECT_THAT(one("F32", "[1]", "[0,5]"), HasSubstr("are not within the 4 bytes after the header"));
+  EXPECT_THAT(one("F32", "[1]", "[4,0]"), HasSubstr("are not within"));
+  EXPECT_THAT(one("F32", "[1]", "[0]"), HasSubstr("are not within"));
+  EXPECT_THAT(one("F16", "[1]", "[0,4]"), HasSubstr("4 bytes by its data_offsets, but 16 bits by its type and shape"));
   EXPECT_THAT(one("F32", "[-1]", "[0,4]"), HasSubstr("a length that is -1"));
   EXPECT_THAT(one("F32", "[4294967296,4294967296]", "[0,4]"), HasSubstr("more than 2^62 bits"));
-  EXPECT_THAT(one("F16", "[1]", "[2,4]"), HasSubstr("2 bytes behind the end of the one before"));
+  EXPECT_THAT(one("F16", "[1]", "[2,4]"), HasSubstr("2 bytes after the end of the previous tensor"));
   EXPECT_THAT(one("F16", "[1]", "[0,2]"), HasSubstr("2 bytes belong to no tensor"));
   EXPECT_THAT(safetensors_errors(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
                                  R"("b":{"dtype":"F16","shape":[1],"data_offsets":[2,4]}})",
                                  "abcd"),
-              HasSubstr("tensor 'b' begins 2 bytes ahead of"));
+              HasSubstr("tensor 'b' begins 2 bytes before"));
   EXPECT_THAT(safetensors_errors(R"({"a":{"dtype":"F16"}})"), HasSubstr("byte 13: tensor 'a' has no shape"));
   EXPECT_THAT(safetensors_errors(R"({"a":7})"), HasSubstr("byte 13: tensor 'a' has no dtype"));
   EXPECT_THAT(safetensors_errors("[]"), HasSubstr("byte 8: the header is a list"));
   EXPECT_THAT(safetensors_errors("{\n\"a\": nul}"), HasSubstr("w.safetensors: byte 18: not JSON"));
   EXPECT_THAT(safetensors_errors(R"({"a":1,"a":2})"), HasSubstr("byte 15: the key 'a' appears twice"));
   tensors_in("w.safetensors", "abc", errors);
-  EXPECT_THAT(errors, HasSubstr("byte 0: a header begins with its length in 8 bytes, and the file has 3"));
+  EXPECT_THAT(errors, HasSubstr("byte 0: a header begins with its length in 8 bytes, but the file has only 3"));
   tensors_in("w.safetensors", little_endian(1000, 8) + "{}", errors);
-  EXPECT_THAT(errors, HasSubstr("byte 0: the header has 1000 bytes, and 2 follow"));
+  EXPECT_THAT(errors, HasSubstr("byte 0: the length states a header of 1000 bytes, but only 2 follow"));
   tensors_in("w.safetensors", std::string(8, '\xff') + "{}", errors);
-  EXPECT_THAT(errors, HasSubstr("the header has 18446744073709551615 bytes"));
+  EXPECT_THAT(errors, HasSubstr("a header of 18446744073709551615 bytes"));
 }
 
 }  // namespace

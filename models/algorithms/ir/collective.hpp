@@ -11,9 +11,9 @@ enum class Collective : std::uint8_t {
   all_gather,
   all_to_all,
   reduce_scatter,
-  broadcast,  // algorithm files name no root; theirs is rank 0
-  reduce,     // the root is as for broadcast
-  send,       // no result is defined for this one and those below
+  broadcast,  // algorithm files name no root: the root is rank 0
+  reduce,     // in algorithm files, the root is rank 0, too
+  send,       // no result is defined for `send` and the collectives below it
   recv,
   gather,
   scatter,
@@ -38,7 +38,7 @@ constexpr bool sums(Collective collective) {
 }
 constexpr bool states_result(Collective collective) { return collective < Collective::send; }
 
-// The spelling of scenarios: "all_reduce", "ll128".
+// Return the name as scenario files spell it, such as "all_reduce" or "ll128".
 constexpr const char* name_of(Protocol protocol) {
   constexpr const char* names[] = {"simple", "ll", "ll128", "auto"};
   return names[static_cast<std::size_t>(protocol)];

@@ -26,9 +26,9 @@ enum class Op : std::uint8_t {
   encode,                 // src -> dst, compressed, within the rank
   decode,                 // src, which is compressed, -> dst, within the rank
   one_sided,              // threads load from and store to their own memory or a peer's, as a Move says
-  hand_over,              // asks a host proxy to put the chunk to `to`; the channel does not wait for the put
+  hand_over,              // asks a host proxy to put the chunk to rank `to`; the channel does not wait for the put
 };
-inline constexpr std::uint32_t ops = 13;  // operations before one_sided
+inline constexpr std::uint32_t ops = 13;  // number of operations before one_sided
 
 // What an operation reads and writes.
 struct Effect {
@@ -69,7 +69,7 @@ constexpr Effect effect(Op op) {
       return {.receives = true, .reads_src = true, .writes_dst = true, .reduces = true};
     case Op::recv_reduce_copy_send:
       return {.receives = true, .sends = true, .reads_src = true, .writes_dst = true, .reduces = true};
-    case Op::one_sided:  // their accesses are listed in a Move
+    case Op::one_sided:  // a Move lists the accesses of one_sided
     case Op::hand_over:
       return {};
   }
@@ -78,8 +78,9 @@ constexpr Effect effect(Op op) {
 
 constexpr bool is_coding(Op op) { return op == Op::encode || op == Op::decode; }
 
-// Loads and stores for each byte of a one-sided step's chunk, carried out one after the other. A packet holds data and
-// a flag in one store: it takes twice the bytes, and its reader sees by the flag that it has arrived.
+// Loads and stores for each byte of a one-sided step's chunk, carried out one after the other. A packet is one store
+// that holds data and a flag. A packet takes twice the bytes of its data, and its flag tells the reader that the data
+// has arrived.
 struct Move {
   std::uint32_t loads = 0;  // from the rank's own memory
   std::uint32_t packet_loads = 0;
@@ -94,11 +95,12 @@ struct Move {
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-// Work of a channel besides moving data, as far as it takes time. The last three include the time of `operation`.
+// Work of a channel that takes time and does not move data. The times of meet, fence and expect include the time of
+// `operation`.
 enum class Effort : std::uint8_t {
   order,      // waiting for another channel of the rank, or signalling it
-  nothing,    // none: the step is a part of the one before
-  operation,  // reading an operation of a plan
+  nothing,    // no work: the step belongs to the step before it
+  operation,  // reading an operation of an MSCCL++ plan
   meet,       // a barrier of all threads of the channel
   fence,      // a memory fence that makes earlier stores visible to others
   expect,     // counting how many signals must have arrived
@@ -108,26 +110,26 @@ inline constexpr std::uint32_t efforts = 6;
 inline constexpr std::uint32_t no_semaphore = ~0U;
 inline constexpr std::uint32_t most_sources = 16;
 
-// A connection is a FIFO from one rank to another. It has the same number at both ends: the connections that leave a
-// rank have different numbers, and so have those that enter it.
+// A step of a channel. A connection is a FIFO from one rank to another, and both ranks know it by the same number. All
+// connections that leave a rank have different numbers, and so do all connections that enter a rank.
 struct Step {
   Op op = Op::none;
-  double bytes = 0;  // of the chunk; sender and receiver agree on it
+  double bytes = 0;  // of the chunk; sender and receiver state the same number
   Rank from = 0;
   Rank to = 0;
   std::uint32_t in = 0;        // number of the connection to receive from
-  std::uint32_t out = 0;       // and to send to
+  std::uint32_t out = 0;       // number of the connection to send to
   std::uint32_t received = 0;  // chunks that came through `in` before this step
   std::uint32_t sent = 0;      // chunks that went through `out` before this step
   std::uint32_t sources = 1;   // of reduce: buffers that are added to the destination, at most most_sources
   std::uint32_t move = 0;      // of one_sided: index into the program's moves()
-  // Semaphores. A step with Op::none uses them to order channels of this rank, or of this rank and the rank `to`. With
-  // Op::hand_over, `raise` is raised once the chunk has arrived.
-  std::uint32_t wait = no_semaphore;  // wait until it has been raised wait_count times
+  // A step with Op::none waits for or raises a semaphore, to order channels of this rank, or of this rank and rank
+  // `to`. With Op::hand_over, the semaphore `raise` is raised once the chunk has arrived.
+  std::uint32_t wait = no_semaphore;  // the step waits until this semaphore has been raised wait_count times
   std::int64_t wait_count = 0;
   std::uint32_t raise = no_semaphore;
-  bool far = false;   // the semaphore belongs to the rank `to`
-  bool more = false;  // another wait follows; both are polled side by side
+  bool far = false;   // the semaphore `wait` or `raise` belongs to rank `to`, not to this rank
+  bool more = false;  // the next step waits, too; the threads poll the semaphores of both steps side by side
   Effort effort = Effort::order;
 };
 
@@ -136,7 +138,7 @@ struct Place {
   Buffer buffer = Buffer::input;
   double begin = 0;
 };
-// Where a step reads (src) and writes (dst), as far as its operation does.
+// Where a step reads (src) and writes (dst). A place that the step's operation does not use has no meaning.
 struct Places {
   Place src;
   Place dst;

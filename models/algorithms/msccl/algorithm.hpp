@@ -1,6 +1,6 @@
-// A custom collective algorithm as MSCCL's runtime takes it (MSCCL XML): thread blocks walk through steps and exchange
-// chunks over FIFO connections. read_xml reads it, models/algorithms/mscclang compiles it, check proves it, and
-// models/workload/collective runs it.
+// A custom collective algorithm in the form of MSCCL XML, which MSCCL's runtime reads. Thread blocks take steps, which
+// exchange chunks over FIFO connections. read_xml() reads an algorithm, models/algorithms/mscclang compiles a program
+// to one, check() proves an algorithm, and models/workload/collective simulates its time.
 #pragma once
 
 #include <array>
@@ -29,17 +29,17 @@ struct Step {
   Buffer dst_buffer = Buffer::input;
   bool has_dependents = false;  // hasdep: other thread blocks may wait for this step
   std::uint16_t count = 0;      // chunks in a row; 0 for a nop
-  std::uint16_t col = 0;        // column in the file, with `line`
+  std::uint16_t col = 0;        // column of the step in its file
   std::int32_t src_offset = 0;  // in chunks; `none` where unused
   std::int32_t dst_offset = 0;
-  std::int32_t depends_block = none;  // depid and deps: a thread block of the same GPU, and its step
-  std::int32_t depends_step = none;
-  std::uint32_t line = 0;  // in the file; 0 if it was not read from one
+  std::int32_t depends_block = none;  // depid: the thread block of the same GPU to wait for
+  std::int32_t depends_step = none;   // deps: the step of that thread block to wait for
+  std::uint32_t line = 0;             // of the step in its file; 0: not read from a file
 
   bool operator==(const Step&) const = default;
 };
 
-// Sends to at most one peer and receives from at most one, both on the same channel.
+// A thread block sends to at most one peer and receives from at most one peer, both on the same channel.
 struct ThreadBlock {
   std::int32_t send = none;
   std::int32_t recv = none;
@@ -51,7 +51,8 @@ struct ThreadBlock {
   bool operator==(const ThreadBlock&) const = default;
 };
 
-// Chunks of each buffer. In place, input and output are the same memory, and the file may give 0 for one of them.
+// The thread blocks of a GPU and the number of chunks of each of its buffers. In an in-place algorithm, input and
+// output are the same memory, and the file may give 0 for one of the two.
 struct Gpu {
   std::int32_t input_chunks = 0;
   std::int32_t output_chunks = 0;
@@ -69,11 +70,11 @@ struct Algorithm {
   Collective collective = Collective::all_reduce;
   Protocol protocol = Protocol::simple;
   std::int32_t channels = 1;
-  std::int32_t chunks = 1;  // nchunksperloop: the whole buffer is cut into so many
-  bool in_place = false;    // inplace and outofplace: the calls for which the runtime may choose it
-  bool out_of_place = true;
-  std::uint64_t min_bytes = 0;  // sizes of the whole buffer for which it is chosen; max_bytes 0: no limit
-  std::uint64_t max_bytes = 0;
+  std::int32_t chunks = 1;      // nchunksperloop: number of chunks that the whole buffer is cut into
+  bool in_place = false;        // inplace: the runtime may choose the algorithm for in-place calls
+  bool out_of_place = true;     // outofplace: the runtime may choose the algorithm for out-of-place calls
+  std::uint64_t min_bytes = 0;  // smallest size of the whole buffer for which the runtime chooses the algorithm
+  std::uint64_t max_bytes = 0;  // largest such size; 0: no limit
   std::vector<Gpu> gpus;
   std::uint32_t line = 0;
   std::uint32_t col = 0;
@@ -82,8 +83,9 @@ struct Algorithm {
   std::int32_t ranks() const { return static_cast<std::int32_t>(gpus.size()); }
 };
 
-// The runtime's default FIFOs: 8 slots in a buffer of 4 MiB (Simple), 512 KiB (LL) or 4,800 KiB (LL128), as in NCCL.
-// Flags take half of an LL buffer and 1/16 of an LL128 buffer; a call with Simple fills 4 slots.
+// The FIFO of a connection. The runtime's defaults are those of NCCL: 8 slots in a buffer of 4 MiB (Simple), 512 KiB
+// (LL) or 4,800 KiB (LL128). Flags take half of an LL buffer and 1/16 of an LL128 buffer. A call with Simple fills 4
+// slots.
 struct Fifo {
   std::uint64_t call_bytes = 0;  // data that one call carries
   std::uint32_t calls = 0;       // calls that a connection holds
@@ -106,8 +108,8 @@ constexpr Fifo default_fifo(Protocol protocol) {
 
 inline constexpr std::uint32_t most_chunks = 71;  // of a step and of a call: MSCCL_MAX_COUNT - 1 of MSCCL's msccl.h
 
-// How the runtime walks through a buffer: it runs all steps `iterations` times, each time on the next call_bytes of
-// every chunk. A step of several chunks makes calls of at most chunks_per_call chunks.
+// How the runtime divides a buffer. The runtime runs all steps `iterations` times, each time on the next
+// Fifo::call_bytes of every chunk. A step of several chunks makes calls of at most chunks_per_call chunks.
 struct Cut {
   double chunk_bytes = 0;
   std::uint64_t iterations = 1;
@@ -117,16 +119,16 @@ struct Cut {
 // `bytes` is the size of the whole buffer: for all-gather, reduce-scatter and all-to-all, all ranks' parts together.
 Cut cut(const Algorithm& algorithm, std::uint64_t bytes, const Fifo& fifo);
 
-// The spelling of the files: "allreduce", "LL128", "rrcs", "i".
+// Return a name as MSCCL XML files spell it, such as "allreduce", "LL128", "rrcs" or "i".
 std::string_view to_string(Collective collective);
 std::string_view to_string(Protocol protocol);
 std::string_view to_string(Op type);
 std::string_view to_string(Buffer buffer);
-std::optional<Collective> collective_of(std::string_view text);  // knows older spellings, too
+std::optional<Collective> collective_of(std::string_view text);  // also accepts "reduce_scatter"
 std::optional<Protocol> protocol_of(std::string_view text);
 std::optional<Op> step_type_of(std::string_view text);
 std::optional<Buffer> buffer_of(std::string_view text);
-// The attribute `coding`, which only Moire knows: "encode" or "decode" for a cpy that does so, else "".
+// Returns the value of the attribute `coding`, which only Moire knows: "encode" or "decode" for such a cpy, else "".
 std::string_view coding_to_string(Op type);
 std::optional<Op> coding_of(std::string_view text);
 

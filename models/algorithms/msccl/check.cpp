@@ -8,8 +8,8 @@ namespace moire::msccl {
 
 namespace {
 
-// Algorithms with more calls than long_run are checked only at the cuts with the fewest and the most calls. Cuts with
-// more calls than longest_run are left out.
+// A cut is a number of chunks per call. An algorithm with more calls than long_run at some cut is checked only at the
+// cuts with the fewest and the most calls. Cuts with more calls than longest_run are not checked.
 constexpr std::uint64_t long_run = 2'000'000;
 constexpr std::uint64_t longest_run = 100'000'000;
 
@@ -36,8 +36,9 @@ std::uint64_t calls(const proof::Program& program, std::uint32_t cut) {
   return calls;
 }
 
-// The cuts at which the algorithm finishes, those with the fewest calls first. The order of accesses depends on the
-// cut: with more chunks per call, data moves together; with fewer, there are more credits to wait for.
+// Returns the cuts at which the algorithm finishes and races are examined, the cut with the fewest calls first. The
+// order of accesses depends on the cut: with more chunks per call, more data moves together; with fewer chunks per
+// call, there are more credits to wait for.
 std::vector<std::uint32_t> cuts_to_judge(const Algorithm& algorithm, const proof::Program& program,
                                          const Deadlock& deadlock) {
   std::vector<std::uint32_t> cuts = distinct_cuts(algorithm);

@@ -1,5 +1,6 @@
-// Proves an algorithm or finds its faults: runs it by the runtime's rules, without time, for every number of chunks per
-// call that changes its calls, in place and out of place as the file allows.
+// Proves an algorithm or finds its faults. The checker runs the algorithm by the runtime's rules, without time, for
+// every number of chunks per call that changes its calls. It does so in place, out of place, or both, as the file
+// allows.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct PatternVerdict {
   CallPattern pattern = CallPattern::out_of_place;
   proof::Result result;
   proof::Codings codings;
-  proof::Races races;  // at the cut that has most
+  proof::Races races;  // at the number of chunks per call that has most races
 };
 
 struct Counts {
@@ -45,26 +46,29 @@ struct Verdict {
   Deadlock deadlock;
   std::optional<std::uint64_t> bytes;
   bool hangs_at_bytes = false;           // at the size `bytes`
-  std::vector<PatternVerdict> patterns;  // empty if it hangs at every size
+  std::vector<PatternVerdict> patterns;  // empty if the algorithm hangs at every size
 
   bool correct() const;
-  std::uint64_t races() const;  // of the call pattern that has most
+  std::uint64_t races() const;  // of the call pattern that has most races
   bool coded_right() const;     // in every call pattern
-  // True if the result is correct, encoded chunks are used as such, nothing races (in a collective that defines a
-  // result), and it finishes at some sizes, including CheckOptions::bytes if given.
+  // True if the result is correct, encoded chunks are used correctly, and the algorithm finishes at some sizes, which
+  // include CheckOptions::bytes if given. If the collective defines a result, there must also be no races and no reads
+  // of memory that was never written.
   bool accepted(const Algorithm& algorithm) const;
 };
 
-// The algorithm must keep the rules (rules.hpp), as those from read_xml do.
+// The algorithm must keep the rules (rules.hpp); all algorithms from read_xml() do.
 Verdict check(const Algorithm& algorithm, const CheckOptions& options = {});
 
-// The same for the FIFOs of the library that runs it. A process computes this once for each algorithm and FIFO.
+// Returns the verdict for the FIFOs of the library that runs the algorithm. A process computes the verdict only once
+// for each algorithm and FIFO.
 std::shared_ptr<const Verdict> proved(const Algorithm& algorithm, const Fifo& fifo);
 
-// Reports faults as errors, one for each. Oddities (races in a collective that defines no result) become warnings.
+// Reports each fault as an error. If the collective defines no result, races and reads of unwritten memory become
+// warnings.
 void report(const Algorithm& algorithm, const Verdict& verdict, config::Diagnostics& diagnostics);
 
-// A wait in words, and the whole cycle in words, shortened if it is long.
+// Describe one wait, and the waits of a deadlock's cycle, in words. A long cycle is shortened.
 std::string describe(const Algorithm& algorithm, const Blocked& wait);
 std::vector<std::string> describe(const Algorithm& algorithm, const Verdict& verdict, const Deadlock& deadlock);
 

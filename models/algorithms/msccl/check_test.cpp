@@ -63,8 +63,8 @@ TEST(Deadlock, AsManySendsAsFit) {
   }
 }
 
-// One send of 8 chunks makes ceil(8 / M) calls. A connection holds 2, so M must be at least 4. A rank's part is half of
-// the 16 chunks.
+// With M chunks per call, one send of 8 chunks makes ceil(8 / M) calls. A connection holds 2 calls, so M must be at
+// least 4. A rank's part is half of the 16 chunks.
 TEST(Deadlock, DependsOnSize) {
   const Algorithm algorithm = exchange(1, 8, Protocol::simple);
   const Deadlock deadlock = judged(algorithm).deadlock;
@@ -107,7 +107,7 @@ TEST(Deadlock, ReceivingFirstHangsAtEverySize) {
 TEST(Deadlock, DependenciesInACircle) {
   Maker maker(Collective::custom, Protocol::ll, 1, 4, false);
   maker.buffers(4, 4, 0);
-  // `send` and `recv` distinguish the two blocks; without connections, their channels do not matter.
+  // Only their channels make the two blocks different ones. Neither has a connection, so the channels have no effect.
   const Made a = maker.step(0, maker.block(0, none, none, 0), Op::copy, i(0), o(0));
   const Made b = maker.step(0, maker.block(0, none, none, 1), Op::copy, i(1), o(1));
   maker.wait(a, b);
@@ -265,7 +265,7 @@ TEST(Races, ACopyOntoItselfDependsOnTheSize) {
   EXPECT_EQ(races.told.at(0).first.at, races.told.at(0).second.at);
 }
 
-// With one chunk per call, a forwarded chunk comes back before the same step has read the next chunk.
+// With one chunk per call, a chunk that GPU 1 forwards comes back to GPU 0 before GPU 0's send has read the next chunk.
 TEST(Races, ThatOnlyFewChunksACallShow) {
   Maker maker(Collective::custom, Protocol::ll, 2, 4, false);
   maker.buffers(4, 4, 4);

@@ -1,4 +1,5 @@
-// Encoded chunks: what steps move is known, codings are counted, and wrong uses are reported at their step.
+// Tests encoded chunks: the checker knows which of them each step moves, counts the encodings that a value passes, and
+// reports wrong uses at their step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ std::string miscodings(const Algorithm& algorithm) {
   return diagnostics.str();
 }
 
-// GPU 0 encodes its chunk and sends it to GPU 1, which forwards it and decodes; so does GPU 2.
+// GPU 0 encodes its chunk and sends it to GPU 1. GPU 1 forwards it to GPU 2, and both decode it.
 struct Broadcast {
   Broadcast() {
     maker.buffers(1, 1, 2);
@@ -51,7 +52,7 @@ TEST(Codings, StepsThatMoveEncodedChunksAreKnown) {
   EXPECT_TRUE(check(ring_all_reduce(3)).patterns.at(0).codings.takes.empty());
 }
 
-// GPU 0 encodes four chunks in two steps and sends them in two other pairs.
+// GPU 0 encodes four chunks in two steps of two chunks, and sends them in three steps that cut them differently.
 TEST(Codings, EncodedChunksKeepTheirNumbers) {
   Maker maker{Collective::broadcast, Protocol::simple, 2, 4, false};
   maker.buffers(4, 4, 4);
@@ -77,7 +78,7 @@ TEST(Codings, EncodedChunksKeepTheirNumbers) {
 }
 
 TEST(Codings, AreCountedAlongAPath) {
-  Broadcast b;  // GPU 2 encodes what it decoded, and decodes that
+  Broadcast b;  // GPU 2 encodes the chunk that it decoded, and decodes it again
   b.maker.at(b.second).dst_buffer = Buffer::scratch;
   b.maker.at(b.second).dst_offset = 1;
   const std::int32_t block = b.second.block;
@@ -95,7 +96,7 @@ TEST(Codings, WrongUsesAreToldAtTheirStep) {
               HasSubstr("gpu 1, tb 1, step 0 leaves the output encoded (out of place); decode"));
   Broadcast twice;
   twice.maker.at(twice.first).type = Op::encode;
-  EXPECT_THAT(miscodings(twice.maker.made), HasSubstr("gpu 1, tb 1, step 0 encodes what is already encoded"));
+  EXPECT_THAT(miscodings(twice.maker.made), HasSubstr("gpu 1, tb 1, step 0 encodes data that are already encoded"));
   Broadcast never;
   never.maker.made.gpus[0].blocks[0].steps[0].type = Op::copy;
   EXPECT_THAT(miscodings(never.maker.made), HasSubstr("decodes data that are not encoded"));

@@ -1,4 +1,5 @@
-// Third-party algorithms with known verdicts. The files are kept outside of the project.
+// Compares the checker's verdicts on third-party algorithms with known verdicts. The files are kept outside of the
+// project.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +74,7 @@ TEST_F(Corpus, ValidFilesAreJudgedAsTheOracleSays) {
   }
 }
 
-// What the message must contain, for each invalid file.
+// The texts that the message about each invalid file must contain.
 const std::map<std::string, std::vector<std::string>>& faults() {
   static const std::map<std::string, std::vector<std::string>> faults = {
       {"bad_buffer", {"gpu 0, tb 0, step 1", "unknown srcbuf 'q'"}},
@@ -154,7 +155,7 @@ TEST_F(Corpus, InvalidFilesAreRefusedWithTheirFault) {
   }
 }
 
-// Published runs on 8 MI300X, in place: the largest size that ran and the smallest that hung.
+// Published runs on 8 MI300X, in place, give the largest size that ran and the smallest size that hung.
 TEST_F(Corpus, AllPairsHangsAsItDidOnHardware) {
   constexpr std::uint64_t MiB = 1 << 20;
   const auto one = read("generated/allreduce_allpairs_r8_i1_Simple.xml");

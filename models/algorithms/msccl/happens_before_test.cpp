@@ -8,7 +8,7 @@
 namespace moire::msccl {
 namespace {
 
-// Different blocks send and receive a part, so only the path through the other GPU orders them.
+// Different blocks of a GPU send a part and receive it back, so only the path through the other GPU orders the two.
 Algorithm over_the_other(std::int32_t n, bool with_dependency) {
   Maker maker(Collective::all_reduce, Protocol::ll, n, n, true);
   maker.buffers(n, 0, n);
@@ -51,7 +51,7 @@ Found find(const Algorithm& algorithm) {
 }
 
 TEST(HappensBefore, OrderOverAnotherGpuIsFoundBothWays) {
-  // 3 GPUs have 6 conflicts; 12 have 132, more blocks than a clock has entries.
+  // 3 GPUs have 6 conflicts. 12 GPUs have 132 conflicts, in more blocks than the 64 entries of a clock.
   for (const std::int32_t n : {3, 12}) {
     const Found found = find(over_the_other(n, true));
     EXPECT_EQ(found.conflicts, static_cast<std::size_t>(n * (n - 1)));
@@ -69,9 +69,10 @@ TEST(HappensBefore, MissingOrderIsMissedBothWays) {
   }
 }
 
-// GPU 1 reads s(0) before it receives twice. If a connection holds one call, GPU 0's second send waits for the first
-// receive and therefore for the read, so what another block of GPU 0 writes to s(0) after that send comes later than
-// the read. If it holds more, nothing orders them.
+// A block of GPU 1 reads s(0) and then receives twice from GPU 0. After its second send, GPU 0 sends data on another
+// channel, which another block of GPU 1 writes to s(0). If a connection holds one call, the second send waits for the
+// first receive and therefore for the read, so the write comes after the read. If the connection holds more calls,
+// nothing orders the read and the write.
 TEST(HappensBefore, CreditsOrder) {
   for (const std::uint32_t slots : {1U, 2U, 8U}) {
     Maker maker(Collective::custom, Protocol::simple, 2, 4, false);

@@ -1,5 +1,5 @@
-// Translates an MSCCL algorithm to the form that is proved: numbered thread blocks and connections, with chunks as
-// cells.
+// Translates an MSCCL algorithm to proof::Program, the form that is proved: numbered thread blocks and connections,
+// with chunks as cells of memory.
 #pragma once
 
 #include "models/algorithms/msccl/algorithm.hpp"
@@ -10,7 +10,7 @@ namespace moire::msccl {
 
 using proof::CallPattern;
 
-// The patterns with which the algorithm may be called; at least one.
+// The patterns (in place, out of place) with which the algorithm may be called; at least one.
 std::vector<CallPattern> call_patterns(const Algorithm& algorithm);
 
 // Input and output chunks that the collective defines for a rank; empty if it defines no result.
@@ -21,7 +21,7 @@ std::int64_t chunks_in(const Algorithm& algorithm, const Gpu& gpu, Buffer buffer
 
 // Algorithms with more cells than this are refused unchecked.
 inline constexpr std::uint64_t most_cells = std::uint64_t{1} << 26;
-// The larger number of cells of both patterns.
+// The number of cells out of place, which is never smaller than the number in place.
 std::uint64_t cells_of(const Algorithm& algorithm);
 
 // The algorithm must keep the rules (rules.hpp).

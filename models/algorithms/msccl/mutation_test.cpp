@@ -25,7 +25,7 @@ std::uint64_t mutations_of_each() {
 struct Tally {
   int refused_by_rules = 0;
   int refused = 0;
-  int shown_wrong = 0;  // refused ones that an execution shows to be wrong
+  int shown_wrong = 0;  // refused algorithms that an execution shows to be wrong
   int accepted = 0;
 };
 
@@ -125,8 +125,8 @@ class Mutator {
   }
 
  private:
-  // A change of the kind that still fits the other end: a fused step starts or stops keeping its sum, or copies instead
-  // of adding.
+  // Changes the type of a step so that it still fits the other end of its connection: a fused step starts or stops
+  // keeping its sum, or a step copies instead of adding.
   void both_ends(Algorithm&, Step& step) {
     static const std::vector<std::pair<Op, Op>> alike = {{Op::recv, Op::recv_reduce_copy},
                                                          {Op::recv_copy_send, Op::recv_reduce_copy_send},
@@ -224,7 +224,7 @@ TEST(Mutations, CheckerAndExecutionsAgree) {
   EXPECT_GT(tally.shown_wrong * 10, tally.refused * 7);
 }
 
-// The same with third-party algorithms, which are kept outside of the project.
+// The same test with third-party algorithms, which are kept outside of the project.
 TEST(Mutations, OfOthersAlgorithms) {
   const char* named = std::getenv("MOIRE_SHARED_DATA");
   const auto folder =

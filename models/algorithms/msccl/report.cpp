@@ -1,4 +1,4 @@
-// Verdicts in words.
+// Turns verdicts into messages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ void tell_wrong(const Algorithm& algorithm, const PatternVerdict& verdict, Compl
       did = who + " writes the data to the wrong place";
       break;
     case Fault::overwrote:
-      did = who + fmt::format(" overwrites (type {}) what it should be added to", to_string(step.type));
+      did = who + fmt::format(" overwrites (type {}) data to which it should add", to_string(step.type));
       break;
   }
   complaints.error(spot(step), what, did);
@@ -104,7 +104,7 @@ void tell_miscoding(const Algorithm& algorithm, const PatternVerdict& verdict, C
       case Miscoding::sum:
         return {"adds encoded data", "decode them first"};
       case Miscoding::encoded_twice:
-        return {"encodes what is already encoded", "forward it as it is"};
+        return {"encodes data that are already encoded", "forward them as they are"};
       case Miscoding::not_encoded:
         return {"decodes data that are not encoded", "copy them"};
       case Miscoding::in_place:
@@ -185,7 +185,7 @@ std::vector<std::string> describe(const Algorithm& algorithm, const Verdict& ver
   std::vector<std::string> lines;
   for (const Blocked& wait : deadlock.cycle) {
     if (lines.size() == waits_told) {
-      lines.push_back(fmt::format("and {} more, back to the first", deadlock.cycle.size() - lines.size()));
+      lines.push_back(fmt::format("and {} more waits, back to the first", deadlock.cycle.size() - lines.size()));
       break;
     }
     lines.push_back(describe(algorithm, wait));

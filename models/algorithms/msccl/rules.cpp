@@ -64,20 +64,21 @@ void check_dependency(const Gpu& gpu, std::int32_t g, std::int32_t b, std::int32
   if (std::none_of(steps.begin() + step.depends_step, steps.end(), flagged)) {
     complaints.error(
         spot(step),
-        fmt::format("{}: its dependency is never met: step {} of tb {} has hasdep=\"0\", and no later one of that tb "
-                    "publishes either",
+        fmt::format("{}: its dependency is never met: from step {} on, tb {} has no step with hasdep=\"1\" (nops do "
+                    "not count)",
                     name, step.depends_step, step.depends_block),
         "write hasdep=\"1\" on the step that is waited for");
   } else if (!flagged(steps[step.depends_step])) {
     complaints.warning(
         "unflagged", spot(step),
-        fmt::format("{}: step {} of tb {} publishes nothing (hasdep=\"0\"); the wait ends at a later step", name,
+        fmt::format("{}: step {} of tb {} is a nop or has hasdep=\"0\", so the wait ends at a later step", name,
                     step.depends_step, step.depends_block),
         "write hasdep=\"1\" on the step that is waited for");
   }
 }
 
-// A nop carries an additional dependency of the next real step. The runtime requires that step to have one, too.
+// A nop carries an additional dependency of the next step that is no nop. The runtime requires that this step has a
+// dependency of its own, too.
 void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Complaints& complaints) {
   bool behind_nop = false;
   for (std::size_t s = 0; s < block.steps.size(); ++s) {
@@ -102,7 +103,7 @@ void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Compla
   }
 }
 
-// The runtime joins consecutive reductions into one chunk, and uses the cnt of the last for all of them.
+// The runtime merges consecutive reductions that write to the same chunk, and uses the cnt of the last one for all.
 void check_fusion(const ThreadBlock& block, std::int32_t g, std::int32_t b, Complaints& complaints) {
   for (std::size_t s = 1; s < block.steps.size(); ++s) {
     const Step& before = block.steps[s - 1];
@@ -126,7 +127,7 @@ struct Ends {
   std::vector<End> receivers;
 };
 
-// The counts of those steps of a block that send, or of those that receive.
+// Returns the chunk counts of those steps of a block that send or, if not `sending`, of those that receive.
 std::vector<std::pair<std::uint16_t, const Step*>> transfers(const ThreadBlock& block, bool sending) {
   std::vector<std::pair<std::uint16_t, const Step*>> counts;
   for (const Step& step : block.steps) {

@@ -1,5 +1,6 @@
-// The rules that an algorithm must keep to run at all: what MSCCL's runtime refuses, and what would make it access
-// wrong memory or wait forever. Algorithms from files and from the compiler are both checked here.
+// The rules that an algorithm must keep to run at all. They exclude algorithms that MSCCL's runtime refuses, and
+// algorithms with which the runtime would access wrong memory or wait forever. Algorithms from files and algorithms
+// from the compiler must keep the same rules.
 #pragma once
 
 #include "models/algorithms/msccl/algorithm.hpp"
@@ -11,17 +12,18 @@ inline constexpr std::int32_t most_ranks = 65'536;
 inline constexpr std::int32_t most_channels = 64;
 inline constexpr std::size_t most_blocks = 1024;  // of a GPU: 32 for each of 32 channels (MSCCL_MAX_NUM_THREAD_BLOCKS)
 inline constexpr std::size_t most_steps = 256;    // of a thread block: MSCCL_MAX_NUM_STEPS of MSCCL
-inline constexpr std::size_t usual_steps = 64;    // MSCCL_MAX_NUM_STEPS of RCCL: every runtime takes so many
+inline constexpr std::size_t usual_steps = 64;    // MSCCL_MAX_NUM_STEPS of RCCL: every runtime accepts this many
 
-// Checks all rules and reports to `diagnostics`. True if the algorithm keeps them all.
+// Checks all rules and reports to `diagnostics`. Returns true if the algorithm keeps all of them.
 bool check_rules(const Algorithm& algorithm, config::Diagnostics& diagnostics);
 
-// The same in parts, for a reader that may have failed to read other values: each looks only at what its name says.
+// Each of these functions checks only the part in its name. So a reader can check one part of a file although it failed
+// to read another part.
 void check_header(const Algorithm& algorithm, Complaints& complaints);
 void check_block(const Algorithm& algorithm, std::int32_t gpu, std::int32_t block, Complaints& complaints);
 void check_step(const Algorithm& algorithm, std::int32_t gpu, std::int32_t block, std::int32_t step,
                 Complaints& complaints);
-void check_gpu(const Algorithm& algorithm, std::int32_t gpu, Complaints& complaints);  // its blocks against each other
+void check_gpu(const Algorithm& algorithm, std::int32_t gpu, Complaints& complaints);  // the blocks of a GPU together
 void check_memory(const Algorithm& algorithm, Complaints& complaints);
 void check_connections(const Algorithm& algorithm, Complaints& complaints);
 

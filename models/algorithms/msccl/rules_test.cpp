@@ -130,9 +130,9 @@ TEST_F(Rules, DependenciesExist) {
   step(0, 3).depends_step = 7;
   refused_for("its dependency is on step 7 of tb 0, which does not exist; that tb has the steps 0 to 6");
   step(0, 3).depends_step = 1;
-  refused_for("its dependency is never met: step 1 of tb 0 has hasdep=\"0\"");
+  refused_for("its dependency is never met: from step 1 on, tb 0 has no step with hasdep=\"1\"");
   step(0, 2).has_dependents = true;
-  warned_of("step 1 of tb 0 publishes nothing");
+  warned_of("step 1 of tb 0 is a nop or has hasdep=\"0\", so the wait ends at a later step");
   step(0, 1).has_dependents = true;
   EXPECT_EQ(judge(a_).warnings, "");
 }
@@ -152,7 +152,7 @@ TEST_F(Rules, NopsCarryDependencies) {
   for (int s = 4; s < 7; ++s) std::swap(step(0, s), step(0, s + 1));
   warned_of("gpu 0, tb 0, step 7: a nop at the end does nothing");
 }
-// A nop publishes nothing, even with hasdep="1".
+// The end of a nop satisfies no wait, even with hasdep="1".
 TEST_F(Rules, NopsDoNotPublish) {
   Step nop;
   nop.type = Op::none;

@@ -100,7 +100,7 @@ class Reader {
     return false;
   }
 
-  // True for the element that is allowed here; other nodes are skipped with a warning.
+  // True if the node is an element of this name. Warns of other nodes that have content, which the reader then skips.
   bool is_element(const pugi::xml_node& node, std::string_view name) {
     if (node.type() != pugi::node_element) {
       if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)
@@ -166,7 +166,7 @@ class Reader {
     }
   }
 
-  // Fills in what files of older compilers leave out.
+  // Fills in the attributes that files of older compilers do not have.
   void read_as_older(const XmlAttributes<algo::known.size()>& attributes) {
     if (!attributes.has(algo::outofplace)) {
       out_.out_of_place = !out_.in_place;
@@ -324,7 +324,7 @@ class Reader {
       complaints_.error(
           xml_.position(step_[step::coding]),
           name() + ": a step of type " + std::string(step_.text(step::type)) + " has a coding",
-          "only steps of type cpy encode or decode: copy to scratch with coding=\"encode\" and send that");
+          "only steps of type cpy encode or decode: copy to scratch with coding=\"encode\" and send the copy");
     }
     out.type = type;
   }

@@ -9,10 +9,10 @@
 
 namespace moire::msccl {
 
-// Returns the algorithm if it keeps all rules (rules.hpp), else nothing; all errors of the file are in `diagnostics`.
-// Oddities become warnings.
+// Returns the algorithm if it keeps all rules (rules.hpp), else nothing. Reports all errors of the file to
+// `diagnostics`, and as warnings what a runtime accepts although it is probably a mistake.
 std::optional<Algorithm> read_xml(const std::string& file, config::Diagnostics& diagnostics);
-// The same for a text in memory; `name` is what messages call it.
+// Reads a text in memory in the same way. Messages use `name` as the name of the file.
 std::optional<Algorithm> read_xml_text(const std::string& name, std::string text, config::Diagnostics& diagnostics);
 
 // True for a file that is named *.xml or whose first character that is not a space is "<".

@@ -1,6 +1,6 @@
-// Assigns instructions to thread blocks. With automatic blocks, each end of a connection has a block, and a fused
-// instruction puts both of its ends on one. Local work goes to the block of its channel whose last instruction has the
-// smallest depth, among equals to the one with fewer instructions.
+// Assigns instructions to thread blocks. With automatic blocks, each end of a connection has a block, and the two ends
+// that a fused instruction uses share a block. Local work goes to a block of its channel: the block whose last
+// instruction has the smallest depth and, if depths are equal, the block with fewer instructions.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -63,7 +63,8 @@ class Assigner {
 
   Block& block(std::int32_t rank, std::size_t index) { return made_.blocks[static_cast<std::size_t>(rank)][index]; }
 
-  // A fused instruction needs both of its ends on one block, which is made when an instruction first uses it.
+  // Notes that both ends of a fused instruction need the same block. remote() makes the block when an instruction first
+  // uses one of the ends.
   void tie(const Instruction& is) {
     const End send{code_.to(is), channel(is), is.replica, true};
     const End recv{code_.from(is), channel(is), is.replica, false};
@@ -115,7 +116,7 @@ class Assigner {
 
   void add(Id id, std::size_t to) { block(code_.at(id).rank, to).instructions.push_back(id); }
 
-  // The runtime starts blocks in this order; those with the same peers follow each other.
+  // Sorts blocks by peers and channel. The runtime starts blocks in this order, so those with equal peers are adjacent.
   static void sort(std::vector<Block>& blocks) {
     std::stable_sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
       return std::tie(a.send, a.recv, a.channel) < std::tie(b.send, b.recv, b.channel);

@@ -1,4 +1,4 @@
-// References to chunks: each method is a statement of the program, at its place in the source.
+// Implements references to chunks. Each method records a statement of the program together with its source line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Chunk Chunk::decode(Buffer buffer, std::int32_t index, Placement placement, Loca
 
 std::vector<Chunk> Chunk::split(std::int32_t parts, Location where) const {
   if (parts < 1 || count_ % parts != 0) {
-    program_->fail(where_of(where), {fmt::format("{} chunks are split into {} parts", count_, parts)});
+    program_->fail(where_of(where), {fmt::format("{} chunks cannot be split into {} equal parts", count_, parts)});
   }
   std::vector<Chunk> made;
   for (std::int32_t i = 0; i < parts; ++i) {

@@ -1,9 +1,9 @@
 // Chooses channels where the program leaves thread blocks to the compiler.
 //
-// A chain of fused instructions is a flow: its transfers share a channel, and on each rank in between one thread block
-// receives from the rank before and sends to the next. Flows over the same hops share a channel. Other flows that share
-// a connection get different channels while there are any left, so that each flow has its own thread blocks. A transfer
-// outside of flows uses channel 0 unless the program names one.
+// A chain of fused instructions is a flow. The transfers of a flow share a channel, and on each rank between its ends
+// one thread block receives from the previous rank and sends to the next. Flows over the same hops share a channel.
+// Other flows that share a connection get different channels while free channels are left, so that each flow has its
+// own thread blocks. A transfer outside of flows uses channel 0 unless the program names another channel.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -84,7 +84,8 @@ class Connector {
   std::int32_t from(Id t) const { return code_.at(code_.transfer(t).sender).rank; }
   std::int32_t to(Id t) const { return code_.at(code_.transfer(t).receiver).rank; }
 
-  // True if the rank between two transfers has a thread block for both on this channel, or can have one.
+  // True if one thread block on this channel can serve transfer `at` of the flow and the next one. The block belongs to
+  // the rank that receives transfer `at` and sends the next.
   bool joins(const Flow& flow, std::size_t at, std::int32_t channel) const {
     const std::int32_t before = from(flow.transfers[at]);
     const std::int32_t rank = to(flow.transfers[at]);
@@ -119,7 +120,8 @@ class Connector {
     return 0;
   }
 
-  // If a fused instruction gets no thread block, it is split again, and the rest of the flow goes on.
+  // Gives all transfers of the flow the channel. A fused instruction that no thread block of the channel can serve is
+  // split into its receive and its send.
   void place(const Flow& flow, std::int32_t channel) {
     for (std::size_t i = 0; i < flow.transfers.size(); ++i) {
       const Id t = flow.transfers[i];
@@ -139,8 +141,8 @@ class Connector {
   Code& code_;
   std::vector<Flow> flows_;
   Map owner_;    // connection -> route
-  Map send_of_;  // rank and peer it receives from -> peer that the same block sends to
-  Map recv_of_;  // rank and peer it sends to -> peer that the same block receives from
+  Map send_of_;  // rank and the peer that a block receives from -> the peer that this block sends to
+  Map recv_of_;  // rank and the peer that a block sends to -> the peer that this block receives from
 };
 
 }  // namespace

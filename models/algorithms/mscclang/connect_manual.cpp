@@ -1,7 +1,7 @@
 // Chooses channels where the program names thread blocks. A thread block has one channel, and both ends of a transfer
-// use the same, so blocks that exchange chunks, directly or through others, form a group with one channel: the one that
-// the program names for any of their transfers, else the first on which no other block of a rank has the same peer and
-// direction.
+// use the same channel. So blocks that exchange chunks, directly or through other blocks, form a group with one
+// channel. The program may name the channel for any transfer of the group. Otherwise, the group gets the first channel
+// on which no other block of a rank has the same peer and direction.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Connector {
     std::size_t parent = 0;
     Id sends = nobody;  // the first instruction that sends
     Id recvs = nobody;
-    std::int32_t channel = -1;  // of the group; valid in its root
+    std::int32_t channel = -1;  // of the group; valid only in the block that is the root of the group
     Id named_by = nobody;       // the transfer for which the program names the channel
   };
   using Name = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // rank, replica, number
@@ -70,7 +70,7 @@ class Connector {
     const std::int32_t its = std::string_view(does) == "sends to" ? code_.to(before) : code_.from(before);
     if (its == peer) return;
     throw ProgramError(
-        {fmt::format("{}: thread block {} of rank {} {} rank {} since the {}, so it cannot have rank {} too",
+        {fmt::format("{}: thread block {} of rank {} {} rank {} because of the {}, so it cannot serve rank {} too",
                      code_.statement(id), code_.at(id).block, before.rank, does, its, code_.statement(first), peer),
          "use another block"});
   }
@@ -104,7 +104,7 @@ class Connector {
                         "a thread block has one channel"});
   }
 
-  // The transfer that uses this end on another thread block; nobody if the end is free.
+  // Returns the transfer for which another thread block uses this end of a connection; nobody if the end is free.
   Id taken(Id t, std::int32_t channel, bool sending) const {
     const Id id = sending ? code_.transfer(t).sender : code_.transfer(t).receiver;
     const auto found = owners_.find(end(id, channel, sending));
@@ -116,8 +116,8 @@ class Connector {
     return {is.rank, sending ? code_.to(is) : code_.from(is), sending, is.replica, channel};
   }
 
-  // Takes the channel for a group if no other block uses one of its ends there. If two blocks of a group use the same
-  // connection, every channel fails.
+  // Gives the group the channel if, on this channel, no other block uses one of the group's ends of connections. If two
+  // blocks of a group need the same connection, no channel is possible.
   bool take(const std::vector<Id>& group, std::int32_t channel) {
     std::vector<End> added;
     for (const Id t : group) {

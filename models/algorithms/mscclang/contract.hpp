@@ -13,17 +13,17 @@ namespace moire::mscclang {
 enum class Aliasing : std::uint8_t { none, same, input_in_output, output_in_input };
 Aliasing aliasing(const Options& options);
 
-// True if the index of a chunk says which rank it belongs to.
+// True if the index of a chunk determines which rank it belongs to: all-gather, reduce-scatter and all-to-all.
 bool places_matter(ir::Collective collective);
 
 InitialBuffers initial_buffers(const Options& options, std::int32_t rank);
 
-// The chunks that must hold the result, on canonical places. If the collective defines no result: all of input and
-// output.
+// The chunks that must hold the result, on canonical places. If the collective defines no result, these are all chunks
+// of input and output.
 std::vector<Range> results(const Options& options, std::int32_t rank, std::size_t input_chunks,
                            std::size_t output_chunks);
 
-// The contributions (rank, index) whose sum chunk `index` of a rank's output must hold; empty if any value will do.
+// The contributions (rank, index) whose sum chunk `index` of a rank's output must hold; empty if any value is right.
 std::optional<std::vector<std::pair<std::int32_t, std::int32_t>>> wanted(const Options& options, std::int32_t rank,
                                                                          std::int32_t index);
 

@@ -1,5 +1,5 @@
-// Writes thread blocks in the runtime's form: scratch buffers are laid out side by side, waits become dependencies and
-// nops.
+// Writes thread blocks in the form of MSCCL's runtime. Scratch buffers are laid out side by side. Waits become
+// dependencies of steps; further waits of the same step become nops, which are steps that only wait.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using ir::Op;
 constexpr std::size_t most_steps = 256;
 constexpr std::int32_t most_channels = 32;
 
-// The waits of one rank that neither the order within a thread block nor another wait implies.
+// Finds the waits of one rank that neither the order within a thread block nor another wait implies.
 class NeededWaits {
  public:
   NeededWaits(const Code& code, const Waits& waits, const Assignment& assignment, const std::vector<std::int32_t>& turn)
@@ -51,7 +51,7 @@ class NeededWaits {
   }
   std::int32_t turn(Id id) const { return turn_[static_cast<std::size_t>(id)]; }
 
-  // True if the runtime can do both reductions in one pass, which it does unless the second has a wait of its own.
+  // True if the runtime can do both reductions in one pass. It does so unless the second one has a wait of its own.
   bool one_pass(Id a, Id b) const {
     const Instruction& first = code_.at(a);
     const Instruction& second = code_.at(b);
@@ -112,10 +112,10 @@ class NeededWaits {
   const std::vector<std::int32_t>& turn_;
   std::vector<std::int32_t> index_;     // position in its block
   std::vector<std::int32_t> known_at_;  // index into known_ once the instruction is done
-  std::vector<std::vector<Id>> early_;  // waits moved here from later reductions of the run
+  std::vector<std::vector<Id>> early_;  // waits that gather() moved here from later reductions of the same pass
   std::vector<std::vector<Id>> needed_;
-  std::vector<std::vector<std::int32_t>> known_;  // by block: its last step that is known to be done
-  std::vector<std::int32_t> now_;                 // by block: index into known_
+  std::vector<std::vector<std::int32_t>> known_;  // each entry has, by block, the last step known to be done
+  std::vector<std::int32_t> now_;                 // by block: index into known_ of what the block knows now
 };
 
 class Emitter {
@@ -160,9 +160,9 @@ class Emitter {
       }
     }
     if (made.channels > most_channels) {
-      throw ProgramError(
-          {fmt::format("{}: it needs {} channels, but the runtime has {}", options.name, made.channels, most_channels),
-           "use fewer instances or channels"});
+      throw ProgramError({fmt::format("{}: the program needs {} channels, but the runtime has {}", options.name,
+                                      made.channels, most_channels),
+                          "use fewer instances or channels"});
     }
     return made;
   }

@@ -1,6 +1,8 @@
-// Replication: every operation becomes `instances` times `parts` operations, each on a share of the data. Data that is
-// moved as a whole may be moved in parts, so this is right for every program; hazards are found afterwards, on the
-// parts.
+// Replicates the program: every operation becomes `instances` times `parts` operations, each on a share of the data.
+// Moving data in parts gives the same result as moving the whole, so this is right for every program. The compiler
+// finds hazards afterwards, between the parts.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -11,14 +13,14 @@ namespace moire::mscclang {
 
 namespace {
 
-constexpr std::int64_t most_slots = 1 << 22;  // of a buffer, after replication
+constexpr std::int64_t most_slots = 1 << 22;  // chunks of one buffer after replication
 constexpr std::size_t most_instructions = 6'000'000;
 
 struct Cutting {
   std::int32_t factor = 1;     // parts that each chunk is cut into
   std::int32_t copies = 1;     // instances with Replication::blocked
   std::int32_t instances = 1;  // instances with Replication::interleaved
-  std::int32_t parts = 1;      // of the operation with most parts
+  std::int32_t parts = 1;      // the largest number of parts of any operation
 };
 
 Cutting cutting(const Program& program) {
@@ -27,7 +29,11 @@ Cutting cutting(const Program& program) {
   for (const Operation& operation : program.trace().operations) {
     common = std::lcm(common, static_cast<std::int64_t>(operation.parts));
     made.parts = std::max(made.parts, operation.parts);
-    if (common > most_slots) throw ProgramError({"the parts of the parallelize calls have no small common multiple"});
+    if (common > most_slots) {
+      throw ProgramError(
+          {fmt::format("the least common multiple of the parts of all parallelize() calls exceeds {}", most_slots),
+           "use numbers of parts that divide each other"});
+    }
   }
   const Options& options = program.options();
   if (options.replication == Replication::blocked) {
@@ -49,7 +55,11 @@ class Expansion {
     for (auto& buffers : code_.lengths) {
       for (std::int32_t& length : buffers) {
         const std::int64_t whole = static_cast<std::int64_t>(length) * cut_.factor * cut_.copies;
-        if (whole > most_slots) throw ProgramError({"after replication a buffer has more chunks than are possible"});
+        if (whole > most_slots) {
+          throw ProgramError(
+              {fmt::format("after replication a buffer has {} chunks, but at most {} are possible", whole, most_slots),
+               "use fewer instances, parts or chunks"});
+        }
         length = static_cast<std::int32_t>(whole);
       }
       code_.chunks = std::max({code_.chunks, buffers[0], buffers[1]});
@@ -93,7 +103,7 @@ class Expansion {
     for (std::int32_t share = 0; share < shares; ++share) {
       const std::int32_t instance = share / operation.parts;
       const std::int32_t replica = (copy * cut_.instances + instance) * cut_.parts + share % operation.parts;
-      // The runtime limits the chunks of one step.
+      // MSCCL's runtime limits the chunks of one step.
       const auto most = static_cast<std::int32_t>(msccl::most_chunks);
       const std::int32_t pieces = (size + most - 1) / most;
       for (std::int32_t piece = 0; piece < pieces; ++piece) {

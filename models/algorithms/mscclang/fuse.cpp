@@ -1,5 +1,6 @@
-// Fuses a receive and the first send of what it wrote to recv-copy-send or recv-reduce-copy-send. If nothing else reads
-// the sum before it is overwritten or lost, it becomes recv-reduce-send, which stores nothing.
+// Fuses a receive and the first send of the chunks that it wrote into recv-copy-send or recv-reduce-copy-send. If no
+// other instruction reads the sum and the result does not need it, the two become recv-reduce-send, which does not
+// store the sum.
 #include <algorithm>
 
 #include "models/algorithms/mscclang/instruction.hpp"
@@ -12,15 +13,15 @@ using ir::Op;
 
 // What happens to the chunks that a receive wrote, until they are overwritten.
 struct Fate {
-  Id send = nobody;  // the first send that could be fused with it
+  Id send = nobody;  // the first send that could be fused with the receive
   Id last_reader = nobody;
   std::int32_t readers = 0;
-  std::int32_t lost = 0;  // chunks that are overwritten or are not part of the result
+  std::int32_t lost = 0;  // number of these chunks that are overwritten or are not part of the result
 };
 
 bool receives(const Instruction& i) { return i.in != nobody; }
 
-// Both must name the same thread block and belong to the same replica.
+// True if the receive and the send name the same thread block and belong to the same replica.
 bool may_share_a_block(const Instruction& recv, const Instruction& send) {
   return recv.block == send.block && recv.replica == send.replica;
 }
@@ -94,7 +95,7 @@ class Fates {
   std::vector<Id> writer_;  // by slot
 };
 
-// Transfers that are fused share a channel; this finds out whether the program's requests allow it.
+// Fused transfers share a channel. This class finds out whether the channels that the program names allow a fusion.
 class Channels {
  public:
   explicit Channels(const Code& code) {

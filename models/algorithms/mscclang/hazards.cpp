@@ -6,7 +6,8 @@ namespace moire::mscclang {
 
 namespace {
 
-// Reads and writes of one rank's slots, in the order of the trace.
+// Follows the reads and writes of one rank's slots (chunks of all its buffers) in the order of the trace, and collects
+// the waits that they require.
 class Hazards {
  public:
   Hazards(const Code& code, Waits& waits) : code_(code), waits_(waits) {}

@@ -1,5 +1,5 @@
-// The data of the compiler's passes: the instructions of all ranks in the order of the trace, and the transfers between
-// them. Chunks are the runtime's, after replication.
+// The data that the compiler's passes share: the instructions of all ranks in the order of the trace, and the transfers
+// between instructions. Chunks are counted after replication, as MSCCL's runtime counts them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Operand {  // a place on the instruction's rank
 
 struct Instruction {
   ir::Op type = ir::Op::none;
-  bool removed = false;  // it was fused into another instruction
+  bool removed = false;  // true: fused into another instruction
   std::int32_t rank = 0;
   std::int32_t replica = 0;  // number of the instance and part; each replica has its own channels and thread blocks
   Operand src;               // where it reads, if it reads
@@ -28,9 +28,9 @@ struct Instruction {
   std::int32_t count = 0;
   Id in = nobody;  // received transfer
   Id out = nobody;
-  Id fused = nobody;        // the send that was fused into this receive
-  std::int32_t block = -1;  // as the program asks, like channel; -1: none
-  std::int32_t channel = -1;
+  Id fused = nobody;          // the send that was fused into this receive
+  std::int32_t block = -1;    // the thread block that the program names; -1: none
+  std::int32_t channel = -1;  // the channel that the program names; -1: none
   std::int32_t operation = 0;
 };
 
@@ -48,7 +48,7 @@ struct Code {
   std::vector<std::vector<std::int32_t>> lengths;  // by rank, then buffer
   std::vector<std::vector<Range>> results;         // by rank
   std::int32_t replicas = 1;
-  std::int32_t chunks = 1;  // into which the whole buffer is cut
+  std::int32_t chunks = 1;  // of the largest input or output of any rank
 
   Instruction& at(Id id) { return instructions[static_cast<std::size_t>(id)]; }
   const Instruction& at(Id id) const { return instructions[static_cast<std::size_t>(id)]; }
@@ -77,11 +77,11 @@ class SlotRow {
 
 Code expand(const Program& program);
 
-// Fuses a receive and a send of the same chunks into one instruction. Dependencies still point forward in trace order.
+// Fuses receives and sends of the same chunks into one instruction. Dependencies still point forward in trace order.
 void fuse(Code& code);
 void part(Code& code, Id fused);  // undoes one fusion
 
-// Give each transfer a channel.
+// Both functions give each transfer a channel, the first for Blocks::automatic, the second for Blocks::manual.
 void connect_automatic(Code& code);
 void connect_manual(Code& code);
 
@@ -94,7 +94,8 @@ struct Schedule {
   std::vector<Id> order;            // all ranks; each instruction comes after those it waits for
   std::vector<std::int32_t> depth;  // by instruction: length of the longest chain of waits before it
 };
-// Empty if no order keeps every connection's FIFO order. Without fusion, there always is one.
+// Empty if the search finds no order in which every connection's receives follow the order of its sends. Without
+// fusion, such an order always exists.
 std::optional<Schedule> schedule(const Code& code, const Waits& waits);
 
 // The thread block of each instruction, by rank.

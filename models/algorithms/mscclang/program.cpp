@@ -12,9 +12,9 @@ namespace moire::mscclang {
 namespace {
 
 constexpr std::int32_t most_ranks = 1 << 16;
-constexpr std::int32_t most_chunks = 1 << 20;  // of a buffer
+constexpr std::int32_t most_chunks = 1 << 20;  // in one buffer
 constexpr std::size_t most_operations = 4'000'000;
-constexpr std::size_t most_slots = 1 << 23;  // of all buffers at the start
+constexpr std::size_t most_slots = 1 << 23;  // chunks in all buffers together at the start
 constexpr std::int32_t most_parts = 64;
 
 Where where_of(const Location& location) { return {location.file_name(), location.line()}; }
@@ -57,7 +57,7 @@ void Program::prepare() {
   }
   if (options_.replication == Replication::blocked && options_.stated && places_matter(options_.collective) &&
       options_.instances > 1) {
-    fail(nowhere, {fmt::format("the instances of '{}' are blocked, but its chunks have places by rank",
+    fail(nowhere, {fmt::format("the instances are blocked, but in '{}' the index of a chunk determines its rank",
                                msccl::to_string(options_.collective)),
                    "use interleaved instances"});
   }
@@ -71,7 +71,7 @@ void Program::fill(const std::vector<InitialBuffers>& initial) {
   const Where nowhere;
   if (static_cast<std::int32_t>(initial.size()) != options_.ranks) {
     fail(nowhere,
-         {fmt::format("there are buffers of {} ranks, but the program has {}", initial.size(), options_.ranks)});
+         {fmt::format("there are buffers of {} ranks, but the program has {} ranks", initial.size(), options_.ranks)});
   }
   memory_.resize(initial.size());
   declared_.resize(initial.size());
@@ -164,8 +164,8 @@ void Program::must_lie_inside(const Place& place, std::int32_t count, const Wher
     fail(where, {fmt::format("buffer {} is not a buffer of this program", place.buffer.id)});
   }
   if (count < 1 || count > most_chunks || place.index < 0 || place.index > most_chunks) {
-    fail(where,
-         {fmt::format("{} chunks are taken from index {}", count, place.index), "both must be numbers of chunks"});
+    fail(where, {fmt::format("{} chunks are taken from index {}", count, place.index),
+                 fmt::format("take 1 to {0} chunks from an index of 0 to {0}", most_chunks)});
   }
   const std::int32_t length_of = length(place.rank, place.buffer);
   if (!place.buffer.is_scratch() && place.index + count > length_of) {
@@ -213,9 +213,9 @@ void Program::must_be_current(const Chunk& chunk, const Where& where) const {
     }
     const std::int32_t writer = (*slots)[static_cast<std::size_t>(index)].writer;
     if (writer >= 0 && static_cast<std::uint64_t>(writer) >= chunk.moment_) {
-      fail(where, {fmt::format("{} is used as it was before it was overwritten by the {}", trace_.text(place, 1),
-                               trace_.text(trace_.operations[static_cast<std::size_t>(writer)])),
-                   "take it again with chunk()"});
+      fail(where, {fmt::format("{} is used through a reference from before it was overwritten by the {}",
+                               trace_.text(place, 1), trace_.text(trace_.operations[static_cast<std::size_t>(writer)])),
+                   "take a new reference with chunk()"});
     }
   }
 }
@@ -233,11 +233,11 @@ void Program::must_be_encoded(const Chunk& chunk, bool encoded, const char* used
 void Program::must_be_placed(const Placement& placement, const Where& where) const {
   constexpr std::int32_t most_blocks = 4096;
   if (placement.channel < -1 || placement.channel >= 32) {
-    fail(where, {fmt::format("channel {}", placement.channel), "use 0 to 31, the channels of a runtime"});
+    fail(where, {fmt::format("channel {} does not exist in MSCCL's runtime", placement.channel), "use 0 to 31"});
   }
   for (const std::int32_t block : {placement.send_block, placement.recv_block}) {
     if (block < -1 || block >= most_blocks) {
-      fail(where, {fmt::format("thread block {}", block), fmt::format("use 0 to {}", most_blocks - 1)});
+      fail(where, {fmt::format("thread block {} is not possible", block), fmt::format("use 0 to {}", most_blocks - 1)});
     }
   }
 }
@@ -285,7 +285,10 @@ Chunk Program::copy(const Chunk& from, const Place& given, Placement placement, 
   const bool copies = kind == Operation::Kind::copy;
   must_lie_inside(given, from.count_, where);
   must_be_current(from, where);
-  if (copies) must_be_encoded(from, is_encoded(from.place_), "copied together with others", "copy them apart", where);
+  if (copies) {
+    must_be_encoded(from, is_encoded(from.place_), "copied together with others",
+                    "copy encoded and plain chunks separately", where);
+  }
   if (kind == Operation::Kind::encode) must_be_encoded(from, false, "encoded again", "copy it as it is", where);
   if (kind == Operation::Kind::decode) must_be_encoded(from, true, "decoded", "copy it", where);
   const Place to = canonical(given);
@@ -340,10 +343,10 @@ Chunk Program::reduce(const Chunk& into, const Chunk& from, Placement placement,
 
 void Program::parallel(std::int32_t parts, const Where& where) {
   if (parts < 1 || parts > most_parts) {
-    fail(where, {fmt::format("parallelize is over {} parts", parts), fmt::format("use 1 to {}", most_parts)});
+    fail(where, {fmt::format("parallelize() has {} parts", parts), fmt::format("use 1 to {}", most_parts)});
   }
   if (parts_ != 1 && parts != 1)
-    fail(where, {"parallelize is inside of parallelize", "use one of them with both factors"});
+    fail(where, {"parallelize() is inside of another parallelize()", "use one with the product of both numbers"});
   parts_ = parts;
 }
 

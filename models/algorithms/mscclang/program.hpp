@@ -1,5 +1,5 @@
-// A collective written as operations on chunks of buffers, for all ranks at once. The operations are recorded as a
-// trace, which compile() turns into thread blocks.
+// A Program describes a collective as operations on chunks of buffers, for all ranks at once. It records the operations
+// as a trace, which compile() turns into thread blocks.
 //
 //   Program p({.name = "ring", .collective = Collective::all_reduce, .ranks = n, .chunk_factor = n});
 //   auto c = p.chunk(0, input, 0);
@@ -28,7 +28,7 @@
 
 namespace moire::mscclang {
 
-// A program that has no meaning or that the runtime would refuse. The text names the statement.
+// Thrown for a program that has no meaning or that MSCCL's runtime would refuse. The text names the statement.
 struct ProgramError : std::runtime_error {
   explicit ProgramError(config::Problem said) : std::runtime_error(said.str()), problem(std::move(said)) {}
   config::Problem problem;
@@ -36,7 +36,7 @@ struct ProgramError : std::runtime_error {
 
 enum class Replication : std::uint8_t {
   interleaved,  // every operation is cut into `instances` parts; right for every collective
-  blocked,      // instance i works on the i-th part of every buffer; only where a chunk's index does not name its rank
+  blocked,      // instance i works on the i-th part of every buffer; not allowed if places_matter() (contract.hpp)
 };
 enum class Blocks : std::uint8_t { automatic, manual };
 
@@ -44,7 +44,7 @@ struct Options {
   std::string name;
   ir::Collective collective = ir::Collective::all_reduce;
   std::int32_t ranks = 0;
-  // Chunks of the whole buffer; for all-gather, reduce-scatter and all-to-all, those of one rank's part.
+  // Number of chunks in the whole buffer. For all-gather, reduce-scatter and all-to-all: in one rank's part of it.
   std::int32_t chunk_factor = 1;
   bool in_place = true;
   ir::Protocol protocol = ir::Protocol::simple;
@@ -54,15 +54,15 @@ struct Options {
   std::int32_t root = 0;  // of broadcast and reduce
   bool stated = true;     // false: the program defines its own buffers and result; the collective is only a name
   bool fuse = true;
-  // Makes the waits of consecutive local reductions into one chunk precede them all, so that the runtime reduces in one
-  // pass.
+  // Moves the waits of consecutive local reductions into one chunk before the first of these reductions, so that the
+  // runtime adds all sources in one pass.
   bool gather_waits = false;
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
 };
 
-// Where an operation runs; -1 leaves the choice to the compiler. Thread blocks take effect with Blocks::manual only. In
-// both modes, operations that name different blocks are not fused.
+// Where an operation runs; -1 leaves the choice to the compiler. Only Blocks::manual makes operations run on the thread
+// blocks that are named here. With Blocks::automatic, too, operations that name different blocks are not fused.
 struct Placement {
   std::int32_t send_block = -1;
   std::int32_t recv_block = -1;
@@ -77,10 +77,10 @@ using Location = std::experimental::source_location;
 
 class Program;
 
-// Chunks of one rank at the time they were taken. Using them after an overwrite is an error.
+// A reference to chunks of one rank. Using the reference after its chunks were overwritten is an error.
 class Chunk {
  public:
-  // Copies to the same position on another rank, to a given place, or behind the data in a scratch buffer.
+  // Copies to the same position on another rank, to a given place, or after the last chunk of a scratch buffer.
   Chunk copy(std::int32_t rank, Placement placement = {}, Location where = Location::current()) const;
   Chunk copy(std::int32_t rank, Buffer buffer, std::int32_t index, Placement placement = {},
              Location where = Location::current()) const;
@@ -88,14 +88,14 @@ class Chunk {
   // Adds `other` to these chunks; both must have the same length.
   Chunk reduce(const Chunk& other, Placement placement = {}, Location where = Location::current()) const;
 
-  // Compresses to a given place of this rank, or behind the data in a scratch buffer. Encoded chunks may be copied and
-  // decoded, but not added.
+  // Compresses to a given place of this rank, or after the last chunk of a scratch buffer. Encoded chunks may be copied
+  // and decoded, but not added.
   Chunk encode(Buffer buffer, std::int32_t index, Placement placement = {}, Location where = Location::current()) const;
   Chunk encode(Buffer scratch, Placement placement = {}, Location where = Location::current()) const;
   Chunk decode(Buffer buffer, std::int32_t index, Placement placement = {}, Location where = Location::current()) const;
 
   std::vector<Chunk> split(std::int32_t parts, Location where = Location::current()) const;
-  // From the first chunk of both to the last, with those in between.
+  // Returns a reference to all chunks from the first to the last of both references, including any between the two.
   Chunk group(const Chunk& other, Location where = Location::current()) const;
 
   std::int32_t rank() const { return place_.rank; }
@@ -109,7 +109,7 @@ class Chunk {
   Program* program_ = nullptr;
   Place place_;
   std::int32_t count_ = 0;
-  std::uint64_t moment_ = 0;  // number of operations recorded when it was taken
+  std::uint64_t moment_ = 0;  // number of operations recorded when this reference was made
 };
 
 class Program {
@@ -127,7 +127,7 @@ class Program {
   bool is_set(std::int32_t rank, Buffer buffer, std::int32_t index) const;
   std::int32_t length(std::int32_t rank, Buffer buffer) const;
 
-  // While this object lives, every operation is cut into `parts`, each on its own channels and thread blocks.
+  // While this object lives, every new operation is cut into `parts`, each with its own channels and thread blocks.
   class Parallel {
    public:
     explicit Parallel(Program& program) : program_(&program) {}
@@ -140,7 +140,7 @@ class Program {
   };
   [[nodiscard]] Parallel parallelize(std::int32_t parts, Location where = Location::current());
 
-  // The interface for front ends; `where` is a line of the user's program.
+  // Front ends such as the Python module call these functions. `where` is a line of the user's program.
   Chunk take(const Place& place, std::int32_t count, const Where& where);
   // `kind`: copy, encode or decode.
   Chunk copy(const Chunk& from, const Place& to, Placement placement, const Where& where,
@@ -148,13 +148,13 @@ class Program {
   Chunk reduce(const Chunk& into, const Chunk& from, Placement placement, const Where& where);
   void parallel(std::int32_t parts, const Where& where);
 
-  // Describes the first output that does not hold what the collective requires; empty if there is none.
+  // Describes the first output chunk whose value is not what the collective requires; empty if there is none.
   std::optional<std::string> check() const;
 
   const Options& options() const { return options_; }
   const Trace& trace() const { return trace_; }
 
-  // The one name of a place: where input and output share memory, both names lead to the same place.
+  // Returns the name under which traces know a place. Where input and output share memory, it is the same for both.
   Place canonical(Place place) const;
   const Values& values() const { return values_; }
   ValueId value(const Place& place) const;

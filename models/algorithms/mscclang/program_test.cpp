@@ -1,4 +1,4 @@
-// The language: the meaning of programs, and the errors of those that have none.
+// Tests the language: the meaning of programs, and the errors of programs that have no meaning.
 #include "models/algorithms/mscclang/program.hpp"
 
 #include <gmock/gmock.h>
@@ -87,7 +87,8 @@ TEST(ProgramErrors, ChunksThatWereOverwrittenAreNotUsed) {
   const Chunk before = p.chunk(1, input, 0);
   p.chunk(0, input, 0).copy(1);
   EXPECT_THAT(error_of([&] { before.copy(0); }),
-              AllOf(HasSubstr("rank 1 input[0] is used as it was before it was overwritten by the program_test.cpp:"),
+              AllOf(HasSubstr("rank 1 input[0] is used through a reference from before it was overwritten by the "
+                              "program_test.cpp:"),
                     HasSubstr("copy of rank 0 input[0] to rank 1 input[0]")));
 }
 
@@ -142,7 +143,7 @@ TEST(ProgramErrors, ThreadBlocksHaveOnePeerADirection) {
   p.chunk(0, input, 1).copy(2, {.send_block = 0, .recv_block = 0});
   EXPECT_THAT(error_of([&] { compile(p); }),
               AllOf(HasSubstr("copy of rank 0 input[1] to rank 2 input[1]: thread block 0 of rank 0 sends to rank 1"),
-                    HasSubstr("so it cannot have rank 2 too")));
+                    HasSubstr("so it cannot serve rank 2 too")));
 }
 
 TEST(ProgramErrors, TwoBlocksOnOneConnectionAreRefused) {

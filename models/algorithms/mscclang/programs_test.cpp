@@ -1,5 +1,5 @@
-// Compiles every program that comes with Moire at several sizes: it gives the result of its collective, has no races
-// and keeps the rules of the runtime.
+// Compiles every program that comes with Moire at several sizes. Each one must give the result of its collective, have
+// no races and keep the rules of MSCCL's runtime.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

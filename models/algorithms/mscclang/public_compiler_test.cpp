@@ -1,5 +1,6 @@
-// Compares with the public compiler, whose counts are in the manifest of the shared data. The programs are written anew
-// here or come with Moire. Steps, thread blocks, steps of a block and connections may be at most 10 % more.
+// Compares this compiler with the public compiler (msccl-tools), whose counts are in the manifest of the shared data.
+// The programs are written anew here or come with Moire. Steps, thread blocks, steps of the longest thread block, and
+// connections may be at most 10 % more.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ Algorithm shipped(const std::string& name, const std::string& parameters, Shape 
   return *made;
 }
 
-// Four GPUs in two pairs; each pair's parts cross to the other pair once.
+// All-gather of four GPUs in the pairs (0, 1) and (2, 3). Each part crosses to the other pair once.
 Algorithm pcie_all_gather() {
   Program p({.name = "pairs", .collective = Collective::all_gather, .ranks = 4, .instances = 2});
   for (const std::int32_t side : {0, 1}) {
@@ -100,7 +101,7 @@ Algorithm ring_out_of_place() {
 
 using Make = std::function<Algorithm()>;
 
-// By file name in the shared data.
+// Returns the functions that make the algorithms, by file name in the shared data.
 std::map<std::string, Make> makers() {
   std::map<std::string, Make> all;
   const auto add = [&](const std::string& file, const std::string& name, const std::string& parameters, Shape shape) {
@@ -198,7 +199,7 @@ TEST(PublicCompiler, NeedsNoFewerStepsBlocksOrConnections) {
     // The same steps on fewer blocks make longer blocks.
     if (ours.blocks >= theirs.blocks || ours.steps > theirs.steps) at_most(ours.longest, theirs.longest);
     at_most(ours.connections, theirs.connections);
-    // Our algorithm runs at every size at which theirs does.
+    // Our algorithm runs at every size at which the public compiler's algorithm runs.
     EXPECT_LE(msccl::check(made).deadlock.chunks_per_call_le,
               record["hangs_if_chunks_per_call_le"].get<std::uint32_t>());
     EXPECT_EQ(made.chunks, record["nchunksperloop"].get<int>());

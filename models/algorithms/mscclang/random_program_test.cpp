@@ -1,5 +1,5 @@
-// Random programs: the thread blocks compute what the operations say, one after the other, without races and with every
-// kind of replication.
+// Compiles random programs. Their thread blocks must compute what the operations compute one after the other, without
+// races and with every kind of replication.
 #include "tests/support/random_program.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-// Finds one order of all instructions; every thread block runs its own in this order. Instructions with the smallest
-// depth come first, and among equals those with the longest chain of waits behind them (height). Receives of a
-// connection follow the order of its sends. If that leads to a dead end, the sends concerned are put in the order of
-// the program, and the search starts again.
+// Finds one order of all instructions. Every thread block runs its instructions in this order. Instructions with the
+// smallest depth (longest chain of waits before them) come first. Among equal depths, instructions with the greatest
+// height (longest chain of waits after them) come first. Receives of a connection follow the order of its sends. If
+// receives then wait for each other, their sends are put in the order of the program, and the search starts again.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -64,7 +64,7 @@ class Scheduler {
     }
   }
 
-  // Computes depth and height. False if there is a cycle.
+  // Computes depth and height. Returns false if the waits form a cycle.
   bool rank_by_depth() {
     const std::size_t n = code_.instructions.size();
     count_waits();
@@ -110,7 +110,8 @@ class Scheduler {
     ready_.push(key(id));
   }
 
-  // Finds the order. False if receives wait for each other's turn.
+  // Finds the order. Returns false if some instructions never become ready, because receives wait for each other's turn
+  // in their connections.
   bool list() {
     count_waits();
     order_.clear();

@@ -11,7 +11,7 @@
 
 namespace moire::mscclang {
 
-// 0 is the input, 1 the output; 2 and above are scratch buffers.
+// The id 0 is the input, 1 is the output; ids from 2 are scratch buffers.
 struct Buffer {
   std::int32_t id = 0;
   bool is_scratch() const { return id >= 2; }
@@ -56,18 +56,20 @@ struct Range {
 };
 
 struct Trace {
-  std::vector<Operation> operations;  // on canonical places
+  std::vector<Operation> operations;  // their places are canonical: see Program::canonical
   std::vector<std::string> files;
-  std::vector<std::string> scratch_names;          // of buffer 2, 3, ...
-  std::vector<std::vector<std::int32_t>> lengths;  // rank, buffer: chunks; 0 if the buffer is only another name
-  std::vector<std::vector<Range>> results;         // rank: chunks that must hold at the end; others may be lost
+  std::vector<std::string> scratch_names;  // of buffer 2, 3, ...
+  // By rank, then buffer: number of chunks. 0 for an input or output that lies inside the other buffer.
+  std::vector<std::vector<std::int32_t>> lengths;
+  // By rank: the chunks whose values must be kept to the end. Values of other chunks may be lost.
+  std::vector<std::vector<Range>> results;
 
   std::string text(const Place& place, std::int32_t count) const;
   std::string text(const Operation& operation) const;  // "ring.py:12: copy of rank 0 input[1] to rank 1 input[1]"
 };
 
-// The value of a chunk: one rank's contribution or a sum. Its fingerprint is the sum of 64-bit numbers that represent
-// the contributions, so chunks with equal fingerprints hold equal values.
+// The value of a chunk: one rank's contribution or a sum. Each contribution has a 64-bit hash, and a value's
+// fingerprint is the sum of the hashes of its contributions. So values with equal fingerprints are taken to be equal.
 using ValueId = std::int32_t;
 inline constexpr ValueId no_value = -1;
 
@@ -77,8 +79,8 @@ class Values {
   ValueId sum(ValueId a, ValueId b);
   std::uint64_t fingerprint(ValueId value) const { return all_[static_cast<std::size_t>(value)].fingerprint; }
   bool is_sum(ValueId value) const { return all_[static_cast<std::size_t>(value)].right >= 0; }
-  std::vector<ValueId> contributions(ValueId value) const;  // contributions may occur repeatedly
-  // For a contribution: its rank and the chunk of that rank's input.
+  std::vector<ValueId> contributions(ValueId value) const;  // a contribution that was added twice occurs twice
+  // Returns the rank of a contribution and the index of the chunk in that rank's buffer.
   std::pair<std::int32_t, std::int32_t> origin(ValueId value) const {
     const Value& is = all_[static_cast<std::size_t>(value)];
     return {is.left, is.index};
@@ -98,7 +100,8 @@ class Values {
   std::vector<Value> all_;
 };
 
-// For a custom collective: which chunks hold data at the start. Accesses must stay below both lengths.
+// States for each chunk of a rank's input and output whether it holds data at the start. The lengths of the two vectors
+// are the lengths of the buffers.
 struct InitialBuffers {
   std::vector<bool> input;
   std::vector<bool> output;

@@ -46,12 +46,12 @@ Verdict check(const Plan& plan, config::Diagnostics& diagnostics) {
   const config::Place place{plan.source, plan.gpus.front().line, plan.gpus.front().col};
   if (const std::string why = misfit(plan); !why.empty()) {
     broken.error(place, fmt::format("{}: {}", msccl::to_string(plan.collective), why),
-                 "as many as the collective moves");
+                 "state as many as the collective moves");
   }
   const std::vector<Cut> cuts = cuts_of(plan);
   if (cuts.empty() && broken.ok()) {
-    broken.error(place, "the parts in which thread blocks share operations have no common measure",
-                 "use fewer kinds of parts");
+    broken.error(place, "the least common multiple of all values of tbg_size is too large",
+                 "use values that divide each other");
   }
   for (const Cut cut : cuts) {
     if (!broken.ok()) break;
@@ -73,7 +73,8 @@ void report(const Plan& plan, const Verdict& verdict, config::Diagnostics& diagn
   formats::Complaints complaints(diagnostics);
   for (const Fault& fault : verdict.faults)
     complaints.error(config::Place{plan.source, fault.line, fault.col}, fault.what, fault.remedy);
-  for (std::size_t i = 0; i < verdict.more; ++i) complaints.error(config::Place{plan.source, 0, 0}, {}, {});  // counted
+  for (std::size_t i = 0; i < verdict.more; ++i)
+    complaints.error(config::Place{plan.source, 0, 0}, {}, {});  // is only counted
 }
 
 std::shared_ptr<const config::Diagnostics> proved(const Plan& plan, const std::string& text) {
@@ -95,7 +96,8 @@ std::string check_plan_text(const std::string& name, const std::string& text, co
   for (const Gpu& gpu : plan->gpus) blocks += gpu.blocks.size();
   return fmt::format("MSCCL++ plan, {}, {} GPU{}, {} thread blocks, {} operations run{}",
                      msccl::to_string(plan->collective), plan->gpus.size(), plan->gpus.size() == 1 ? "" : "s", blocks,
-                     verdict.operations, verdict.states_result ? ", the result is right" : ", which states no result");
+                     verdict.operations,
+                     verdict.states_result ? ", the result is right" : ", the collective defines no result");
 }
 
 }  // namespace moire::mscclpp

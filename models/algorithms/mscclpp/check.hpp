@@ -1,5 +1,5 @@
-// Proves a plan or finds its faults: checks the runtime's limits, then runs the plan by the runtime's rules, without
-// time, at every cut of its chunks at which it may behave differently.
+// Proves a plan or finds its faults. The checker first checks the runtime's limits. Then it runs the plan by the
+// runtime's rules, without time, for every way to cut chunks into slices with which the plan may behave differently.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,14 @@ struct Verdict {
   bool has(Fault::Kind kind) const;
 };
 
-// Errors against rules and limits go to `diagnostics`. A plan that breaks a rule is not run.
+// Reports broken rules and limits to `diagnostics`. A plan that breaks a rule is not run.
 Verdict check(const Plan& plan, config::Diagnostics& diagnostics);
 
 // Reports the faults of a verdict as errors.
 void report(const Plan& plan, const Verdict& verdict, config::Diagnostics& diagnostics);
 
-// The findings of check() and report() for the plan that was read from `text`. A process computes them once per text.
+// Returns the findings of check() and report() for the plan that was read from `text`. A process computes them once for
+// each text.
 std::shared_ptr<const config::Diagnostics> proved(const Plan& plan, const std::string& text);
 
 // Reads and checks a file's text and reports its errors. For a correct plan, returns a summary: "MSCCL++ plan,

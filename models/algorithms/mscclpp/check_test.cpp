@@ -221,7 +221,8 @@ TEST(Check, PacketsSentTwiceCannotBeToldApart) {
 TEST(Check, PacketsAndDataDoNotShareScratch) {
   Example example = packets();
   example.gpus[0].push_back({move("copy", {at("s", 1)}, {at("i", 1)})});
-  EXPECT_THAT(errors_of(example), HasSubstr("uses the scratch of gpu 0 for data, but others use it for packets"));
+  EXPECT_THAT(errors_of(example),
+              HasSubstr("uses the scratch of gpu 0 for data, but other operations use it for packets"));
 }
 
 // Each GPU reduces a chunk through the switch.
@@ -337,7 +338,7 @@ TEST(Check, ChunksMustBeThere) {
   for (auto& gpu : one_sided.gpus) gpu[0].insert(gpu[0].begin(), move("copy", {at("s", 0)}, {at("o", 0)}));
   EXPECT_THAT(errors_of(one_sided),
               HasSubstr("gpu 0 tb 0 op 0 (copy) reads gpu 0 scratch chunk 0, which no operation wrote"))
-      << "what states no result may leave a buffer out";
+      << "a plan whose collective defines no result may leave out a buffer";
   Example odd = all_gather(enter(), leave());
   odd.input_chunks = 2;
   EXPECT_THAT(errors_of(odd), HasSubstr("allgather: there are 2 input and 2 output chunks for 2 gpus"));
@@ -349,7 +350,7 @@ TEST(Check, ACollectiveWithoutAStatedResultIsJudgedWithoutIt) {
   example.output_chunks = 2;
   example.input_chunks = 2;
   config::Diagnostics diagnostics;
-  EXPECT_THAT(check_plan_text("p.json", example.text(), diagnostics), HasSubstr("which states no result"));
+  EXPECT_THAT(check_plan_text("p.json", example.text(), diagnostics), HasSubstr("the collective defines no result"));
 }
 
 TEST(Check, OfManyFaultsTheFirstAreTold) {

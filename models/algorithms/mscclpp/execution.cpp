@@ -29,8 +29,12 @@ struct Site {
   std::int32_t inner = -1;
 };
 
-// How the threads of a block divide a run: each takes 16 bytes in turn, or the payload of a packet in turn.
-enum class Grain : std::uint8_t { vector, packet, whole };
+// How the threads of a block divide a run of chunks among them.
+enum class Grain : std::uint8_t {
+  vector,  // each thread takes 16 bytes in turn
+  packet,  // each thread takes the payload of a packet in turn
+  whole,   // a proxy takes the whole run
+};
 
 struct Access {
   std::uint32_t agent = 0;
@@ -46,8 +50,8 @@ struct Cell {
   bool written = false;
   std::uint32_t packet_writes = 0;
   Access write;
-  std::vector<Access> reads;  // since then
-  Clock over;                 // of packets: what their sender knew to be over
+  std::vector<Access> reads;  // since the last write
+  Clock over;                 // of packets: the accesses that their sender knew to be over
 };
 
 struct Semaphore {
@@ -76,7 +80,7 @@ struct Worker {  // a thread block
   std::uint32_t time = 0;
   Knowledge knowledge;             // shared by all its threads
   std::vector<Knowledge> threads;  // what single threads learnt since their last barrier
-  Knowledge from_packets;          // what threads learnt from packets since then
+  Knowledge from_packets;          // what threads learnt from packets since their last barrier
 };
 
 class Execution {
@@ -197,7 +201,7 @@ class Execution {
     added.remedy = std::move(remedy);
   }
 
-  // Runs one operation of a thread block; false if it must wait.
+  // Runs one operation of a thread block. Returns false if the block must wait.
   bool step(std::size_t index) {
     Worker& w = workers_[index];
     if (ended(w)) return false;
@@ -222,7 +226,7 @@ class Execution {
     return true;
   }
 
-  // A barrier of the block's threads: from now on all know what one of them knew.
+  // A barrier of the block's threads. From now on, all of them know what any of them knew.
   void meet(Worker& w, std::size_t index) {
     for (const Knowledge& thread : w.threads) w.knowledge.join(thread);
     w.threads.clear();
@@ -432,8 +436,8 @@ class Execution {
     return true;
   }
 
-  // Writes the sum of the sources to all destinations, cell by cell. `channel`: which of the operation's proxies does
-  // it, if any.
+  // Writes the sum of the sources to all destinations, cell by cell. `channel`: index of the operation's channel whose
+  // proxy does this; empty if the threads do it.
   void transfer(std::size_t index, const Operation& op, std::uint32_t at,
                 const std::vector<std::vector<std::vector<std::size_t>>>& from,
                 const std::vector<const Operand*>& sources, const std::vector<const Operand*>& destinations,
@@ -486,7 +490,7 @@ class Execution {
       proxy->over.set(access.agent, access.time);
       proxy->over.join(learnt.over);
     } else if (!learnt.over.empty()) {
-      w.from_packets.join(learnt);  // until they meet, each thread knows of its own packets only
+      w.from_packets.join(learnt);  // until the threads meet, each of them knows of its own packets only
     }
   }
 
@@ -646,7 +650,7 @@ class Execution {
     }
   }
 
-  // Names the thread blocks that still have an operation that would signal.
+  // Names a thread block of the peer that still has an operation which would signal on this channel.
   std::string who_gives(std::size_t gpu, ChannelType type, std::uint32_t channel) const {
     const Channel& here = plan_.gpus[gpu].of(type)[channel];
     const auto peer = static_cast<std::size_t>(here.peer);
@@ -727,7 +731,7 @@ class Execution {
   std::vector<Worker> workers_;
   std::vector<Knowledge> ports_;
   std::vector<std::size_t> first_port_;  // first agent of each GPU's port channels
-  std::size_t first_call_ = 0;           // agents that represent the beginning of each GPU's call
+  std::size_t first_call_ = 0;           // first of the agents that represent the beginning of each GPU's call
   std::size_t agents_ = 0;
   std::map<std::tuple<std::size_t, ChannelType, std::int32_t, std::uint32_t>, std::uint32_t> ends_;
   std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, Semaphore> signals_;  // by the waiting end
@@ -748,7 +752,7 @@ double work_of(const Plan& plan, Cut cut) {
     for (const Operand& operand : list) {
       const bool group = operand.place == Operand::Place::group;
       const double members = group ? static_cast<double>(gpu.groups[operand.group].gpus.size()) : 1;
-      // A sum has up to one term per GPU; a packet carries a clock.
+      // A sum has up to one term per GPU. A packet carries a clock, which has an entry for each agent.
       const double each = operand.packets ? agents : static_cast<double>(plan.gpus.size());
       work += members * (slices * operand.count / op.parts + 1) * each;
     }

@@ -1,5 +1,5 @@
-// Runs a plan without time, chunk by chunk. Tracks the contents of memory, what each agent knows about the others, and
-// who waits for whom.
+// Runs a plan without time, chunk by chunk. Tracks the contents of memory, what each agent (a thread block, or the
+// proxy of a port) knows about the progress of others, and who waits for whom.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct Fault {
     deadlock,
     race,
     unwritten,  // a read of memory that nothing has written
-    wrong,      // the result
+    wrong,      // an output chunk does not hold what the collective requires
   } kind = Kind::race;
-  bool after_call = false;  // of a race: the access collides with the user's, after the call has ended
+  bool after_call = false;  // of a race: the access collides with the user's access after the call has ended
   int line = 0;
   int col = 0;
   std::string what;
@@ -31,12 +31,12 @@ struct Outcome {
   std::uint64_t operations = 0;  // operations that were run
 };
 
-inline constexpr double most_work = 400e6;  // limit of slices, clock entries and memory that a run handles
+inline constexpr double most_work = 400e6;  // work_of() of the largest plan that is run
 
-// An estimate of the work of a run, to compare with most_work.
+// Estimates the work of a run: the terms of sums and the entries of clocks that it handles, and its memory.
 double work_of(const Plan& plan, Cut cut);
 
-// The plan must keep check_rules.
+// Runs the plan, which must pass check_rules().
 Outcome execute(const Plan& plan, Cut cut);
 
 }  // namespace moire::mscclpp

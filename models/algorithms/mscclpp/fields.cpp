@@ -8,7 +8,7 @@ Buffer Fields::buffer(std::string_view key) const {
   if (value->kind == JsonValue::Kind::text) {
     if (const auto buffer = msccl::buffer_of(value->text)) return *buffer;
   }
-  unfit(key, *value, "\"i\", \"o\" or \"s\"");
+  unfit(key, *value, "write \"i\", \"o\" or \"s\"");
   return Buffer::input;
 }
 

@@ -9,7 +9,7 @@ namespace moire::mscclpp {
 
 namespace {
 
-constexpr std::uint32_t most_slices = 4096;
+constexpr std::uint32_t most_slices = 4096;  // of a chunk
 
 using ir::Collective;
 

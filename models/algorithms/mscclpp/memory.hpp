@@ -1,5 +1,5 @@
-// Where the chunks of a plan lie in memory. Every chunk is cut into slices: the smallest parts that thread blocks share
-// or that a round of a pipeline moves.
+// Where the chunks of a plan lie in memory. Every chunk is cut into slices, the smallest parts that single thread
+// blocks take of a shared operation, or that a round of a pipeline moves.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,16 @@ struct Cut {
   std::uint32_t scratch_slots = 1;  // slices of scratch per chunk; if fewer than `slices`, they are reused
 };
 
-// Says why the number of chunks does not suit the collective; empty if it does.
+// Says why the numbers of chunks do not suit the collective; empty if they do.
 std::string misfit(const Plan& plan);
 
-// The cuts at which a plan may behave differently. Empty if thread blocks share operations in too many different parts.
+// Returns the cuts at which a plan may behave differently. Empty if chunks would need too many slices, because thread
+// blocks share operations in too many different parts.
 std::vector<Cut> cuts_of(const Plan& plan);
 
-// Bytes of scratch for each chunk, where scratch is reused.
+// Returns the bytes of scratch for each chunk if scratch is reused (Plan::reuse_scratch).
 std::uint64_t scratch_chunk_bytes(const Plan& plan);
-// The message size at which chunks take exactly this many rounds of a pipeline; larger messages take more.
+// Returns the message size at which a chunk takes exactly `slices` rounds of a pipeline. Larger messages take more.
 std::uint64_t more_than_bytes(const Plan& plan, std::uint32_t slices);
 
 // The layout and goal of models/algorithms/proof, with slices as cells.
@@ -38,7 +39,8 @@ class Layout {
   const Cut& cut() const { return cut_; }
   std::size_t cells() const { return memory_.cells(); }
 
-  // The slices of an operand on GPU `gpu`: part `part` of `parts`, or inside a pipeline those of a round.
+  // Returns the cells of an operand's slices on GPU `gpu`. Outside of pipelines, these are the slices of part `part` of
+  // `parts`; inside of a pipeline, those of round `round`.
   std::vector<std::size_t> cells(const Operand& operand, std::size_t gpu, std::uint32_t part, std::uint32_t parts,
                                  std::optional<std::uint32_t> round) const;
 
@@ -54,7 +56,8 @@ class Layout {
 
   // Input cells that hold data at the start.
   std::vector<std::size_t> inputs(std::size_t gpu) const;
-  // The output slices that the collective defines, the cell of each, and the input cells whose sum it must hold.
+  // The number of output slices that the collective defines, the cell of an output slice, and the input cells whose sum
+  // this slice must hold.
   std::size_t outputs(std::size_t gpu) const { return static_cast<std::size_t>(goal_.outputs(index(gpu))); }
   std::size_t output_cell(std::size_t gpu, std::size_t slice) const {
     return memory_.cell(index(gpu), Buffer::output, index(slice));
@@ -69,7 +72,7 @@ class Layout {
 
   const Plan& plan_;
   Cut cut_;
-  std::uint32_t input_chunks_ = 0;  // as the collective counts them
+  std::uint32_t input_chunks_ = 0;  // of a GPU, as the collective counts them
   proof::Layout memory_;
   proof::Goal goal_;
 };

@@ -1,5 +1,5 @@
-// An execution plan of MSCCL++: thread blocks put data to each other, get data and send signals over one-sided
-// channels. read_plan reads both schemas; check proves a plan.
+// An execution plan of MSCCL++. Its thread blocks put data to other GPUs, get data from them and signal them over
+// one-sided channels. read_plan() reads both schemas, and check() proves a plan.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class ChannelType : std::uint8_t {
   none,
   memory,     // loads and stores over NVLink or PCIe
   port,       // a host proxy or a NIC carries out requests
-  multicast,  // called "switch": NVLink multicast and reduction
+  multicast,  // "switch" in plans: NVLink multicast and reduction
 };
 
 enum class OpType : std::uint8_t {
@@ -45,11 +45,11 @@ enum class OpType : std::uint8_t {
   multicast_store,          // gstore
   multicast_store_packets,  // gstorepkt
   pipeline,                 // repeats its inner operations for each unit of the chunks
-  acquire,                  // a semaphore between blocks of the GPU
-  release,
+  acquire,                  // waits for a semaphore between blocks of the GPU
+  release,                  // raises a semaphore between blocks of the GPU
 };
 
-// Chunks in a row that an operation reads or writes.
+// Consecutive chunks that an operation reads or writes.
 struct Operand {
   enum class Place : std::uint8_t { local, remote, group } place = Place::local;
   Buffer buffer = Buffer::input;
@@ -81,7 +81,7 @@ struct Operation {
 
 struct Channel {
   std::int32_t peer = 0;
-  std::uint32_t ordinal = 0;  // among the channels of this type to this peer; equal at both ends
+  std::uint32_t ordinal = 0;  // position among the channels of this type to this peer; equal at both ends
 };
 
 struct Group {  // members of a multicast group
@@ -115,7 +115,7 @@ struct Gpu {
   const std::vector<Channel>& of(ChannelType type) const { return type == ChannelType::port ? ports : memory; }
 };
 
-inline constexpr std::uint32_t most_threads = 1024;  // of a block; also the default if the plan does not say
+inline constexpr std::uint32_t most_threads = 1024;  // of a block; also the default if the plan states no number
 
 struct Plan {
   std::string name;

@@ -194,7 +194,7 @@ class Compiler {
     refused_ = true;
   }
 
-  // Refuses what channels cannot do on this machine and what timing does not model.
+  // Refuses operations that channels cannot do on this machine, and operations whose time is not modelled.
   bool accepts(const Operation& op, const std::string& number) {
     refused_ = false;
     const auto group = [](const Operand& operand) { return operand.place == Operand::Place::group; };
@@ -328,11 +328,9 @@ class Compiler {
     for (const std::uint32_t semaphore : semaphores) {
       const std::size_t owner = owners_.try_emplace({gpu_, semaphore}, block_).first->second;
       if (owner != block_ && !refused_) {
-        refuse(
-            op, number,
-            fmt::format("waits for the same thing as tb {}, so that it is undefined which of the two continues first",
-                        owner),
-            "give each thread block that waits its own channel or semaphore");
+        refuse(op, number,
+               fmt::format("waits for the same channel or semaphore as tb {}, so that their order is undefined", owner),
+               "give each thread block that waits its own channel or semaphore");
       }
       wait(semaphore, ++due(semaphore));
     }
@@ -481,7 +479,7 @@ class Compiler {
       case OpType::multicast_store:
       case OpType::multicast_store_packets:
       case OpType::pipeline:
-        MOIRE_INVARIANT(false, "an operation that is refused before");
+        MOIRE_INVARIANT(false, "accepts() refuses operations of a switch, and pipeline() runs pipelines");
     }
   }
 
@@ -578,18 +576,21 @@ class Compiler {
   Complaints& complaints_;
   std::shared_ptr<PlanProgram> program_;
   std::map<Key, Reader> readers_;
-  std::map<std::pair<Key, std::size_t>, std::vector<Key>> read_by_;                    // readers of a destination
-  std::map<std::pair<Key, std::size_t>, std::uint32_t> by_port_;                       // semaphores at the destination
-  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> barriers_;            // semaphores of a GPU's barriers
-  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::uint32_t> done_;  // semaphores of puts by port
-  std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> owners_;  // blocks that wait for a GPU's semaphores
+  // By operation and index of its destination: the operations that read the packets there.
+  std::map<std::pair<Key, std::size_t>, std::vector<Key>> read_by_;
+  // By operation and index of its destination: the semaphore there that a put over a port raises.
+  std::map<std::pair<Key, std::size_t>, std::uint32_t> by_port_;
+  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> barriers_;            // GPU, barrier: semaphore
+  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::uint32_t> done_;  // GPU, block, port: semaphore
+  std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> owners_;  // GPU, semaphore: the block that waits for it
   // State of the block that is being translated.
   std::size_t gpu_ = 0;
   std::size_t block_ = 0;
   std::size_t op_ = 0;
   bool refused_ = false;
   std::vector<Segment>* segments_ = nullptr;
-  std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, Rank>>> packets_put_;  // by port: semaphore, rank
+  // By port: the semaphore, and its rank, that each put of packets raises.
+  std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, Rank>>> packets_put_;
   std::map<std::uint32_t, std::int64_t> due_;  // by semaphore: raises that the block has waited for so far
 };
 

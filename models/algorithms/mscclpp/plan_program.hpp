@@ -10,11 +10,11 @@
 
 namespace moire::mscclpp {
 
-// The chunks that a message size counts: a rank's input; for all-gather, its output.
+// Returns the number of chunks that make up a message: those of a rank's input, or for all-gather those of its output.
 std::uint32_t message_chunks(const Plan& plan);
 
-// For a message of `bytes` on nodes of `node` GPUs, whose threads reach each other's memory. The plan must have passed
-// check. If it needs what channel programs cannot do, returns null and reports at the operations.
+// Translates the plan for a message of `bytes`. A node has `node` GPUs, whose threads reach each other's memory. The
+// plan must have passed check(). If channel programs cannot express an operation, reports it and returns null.
 std::shared_ptr<const ir::ChannelProgram> plan_program(const Plan& plan, std::uint64_t bytes, std::uint32_t node,
                                                        config::Diagnostics& diagnostics);
 

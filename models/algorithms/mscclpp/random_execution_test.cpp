@@ -31,7 +31,7 @@ struct Endings {
   int stuck = 0;
 };
 
-// Runs the plan at the last cut, which is the most demanding.
+// Runs the plan with the last of cuts_of(), which is the most demanding way to cut chunks into slices.
 Endings run(const Plan& plan, int times, std::uint64_t seed) {
   Endings endings;
   const Cut cut = cuts_of(plan).back();
@@ -60,7 +60,7 @@ TEST_P(AgainstRandom, WhatIsAcceptedComesOutRight) {
   std::mt19937_64 random(20240229);
   int accepted = 0;
   int faulty = 0;
-  int shown = 0;  // faults that some execution shows
+  int shown = 0;  // faulty mutants that do not end correctly in some execution
   for (int i = 0; i < 400; ++i) {
     Plan mutant = plan;
     const std::size_t changes = 1 + random() % 2;

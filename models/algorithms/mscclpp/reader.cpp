@@ -26,9 +26,11 @@ void read_header(const Fields& fields, Plan& plan) {
   plan.reuse_scratch = fields.flag("reuse_resources", false);
   plan.double_scratch = fields.flag("use_double_scratch_buffer", false);
   plan.alignment = static_cast<std::uint32_t>(fields.number("buffer_alignment", 1 << 20, 16));
-  if (plan.alignment == 0) fields.wrong("buffer_alignment", "buffer_alignment is 0", "16");
+  if (plan.alignment == 0) fields.wrong("buffer_alignment", "buffer_alignment is 0", "write 1 or more, such as 16");
   plan.threads = static_cast<std::uint32_t>(fields.number("num_threads_per_block", most_threads, most_threads));
-  if (plan.threads == 0) fields.wrong("num_threads_per_block", "num_threads_per_block is 0", "1024");
+  if (plan.threads == 0) {
+    fields.wrong("num_threads_per_block", "num_threads_per_block is 0", fmt::format("write 1 to {}", most_threads));
+  }
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
   plan.min_bytes = fields.number("min_message_size", largest, 0);
   plan.max_bytes = fields.number("max_message_size", largest, largest);
@@ -120,7 +122,7 @@ std::optional<Plan> read_plan(const std::string& name, const std::string& text, 
     const Fields gpu = fields.within(gpus[id], fmt::format("gpu {}", id));
     place_of(gpus[id], plan.gpus[id]);
     if (gpu.number("id", most_gpus) != id)
-      gpu.wrong("id", "its id is not its position in the list", fmt::format("{}", id));
+      gpu.wrong("id", "its id is not its position in the list", fmt::format("write {}", id));
     if (id == 0) plan.schema = gpu.has("inputChunks") ? 1 : 2;
     if (plan.schema == 1) {
       read_gpu_v1(gpu, id, gpus.size(), plan.gpus[id]);

@@ -1,5 +1,5 @@
-// Reads execution plans of MSCCL++ from JSON, in schema 1 (the older compiler's, with "inputChunks") and 2
-// ("input_chunks").
+// Reads execution plans of MSCCL++ from JSON, in schema 1 (of Azure/msccl-tools, with "inputChunks") and schema 2 (of
+// microsoft/mscclpp since 0.7, with "input_chunks").
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@ namespace moire::mscclpp {
 
 inline constexpr std::uintmax_t most_plan_bytes = 64 << 20;
 
-// True if a text looks like a plan: JSON with "gpus".
+// True if a text may be a plan: its first character that is no space is "{".
 bool looks_like_plan(const std::string& text);
 
 // Reports errors and returns nothing if the text is not a plan: invalid JSON, missing keys, ids that name nothing.
-// check judges the runtime's limits and what the collective requires.
+// check() then checks the runtime's limits and the result that the collective requires.
 std::optional<Plan> read_plan(const std::string& name, const std::string& text, config::Diagnostics& diagnostics);
 
 }  // namespace moire::mscclpp

@@ -70,14 +70,14 @@ TEST(Reader, TheOlderSchemaMeansTheSame) {
   EXPECT_EQ(plan->schema, 1);
   const auto& ops = plan->gpus[0].blocks[0].operations;
   EXPECT_EQ(ops[0].type, OpType::put_packets);
-  EXPECT_THAT(ops[0].channels, ElementsAre(2)) << "the second of those from input to scratch is the third of all";
+  EXPECT_THAT(ops[0].channels, ElementsAre(2)) << "the second channel from input to scratch is the third of all";
   EXPECT_TRUE(ops[0].destinations[0].packets);
   EXPECT_EQ(ops[0].destinations[0].index, 3U);
   EXPECT_EQ(ops[1].type, OpType::reduce_packets);
   ASSERT_EQ(ops[1].sources.size(), 2U);
   EXPECT_FALSE(ops[1].sources[0].packets);
   EXPECT_TRUE(ops[1].sources[1].packets);
-  EXPECT_EQ(ops[3].type, OpType::unpack_packets) << "the name meant the other way in the newer schema";
+  EXPECT_EQ(ops[3].type, OpType::unpack_packets) << "in the newer schema, cpkt has the opposite meaning";
   EXPECT_THAT(errors_of(std::string(text).replace(text.find("\"tb\": 0, \"step\""), 7, "\"tb\": 1")),
               HasSubstr("gpu 0 tb 0 op 2 deps: a nop that depends on another thread block does not wait for it"));
 }
@@ -96,7 +96,7 @@ TEST(Reader, PlacesAreThoseOfTheFile) {
             "p.json:2:3: gpu 0 has no 'scratch_chunks'; add \"scratch_chunks\"\n"
             "p.json:2:3: gpu 0 has no 'channels'; add \"channels\"\n"
             "p.json:2:3: gpu 0 has no 'threadblocks'; add \"threadblocks\"\n"
-            "p.json:2:10: gpu 0: its id is not its position in the list; 0\n"
+            "p.json:2:10: gpu 0: its id is not its position in the list; write 0\n"
             "p.json:3:9: the plan: name is -3; a text\n");
 }
 
@@ -129,7 +129,7 @@ TEST(Reader, IdsMustNameSomething) {
   EXPECT_THAT(errors_of(with_op(move("copy", {R"({"index": 0, "size": 1})"}, {at("o", 0)}))),
               HasSubstr("it names no buffer"));
   EXPECT_THAT(errors_of(with_op(move("copy", {at("x", 0)}, {at("o", 0)}))),
-              HasSubstr("type is 'x'; \"i\", \"o\" or \"s\""));
+              HasSubstr("type is 'x'; write \"i\", \"o\" or \"s\""));
   EXPECT_THAT(errors_of(with_op(R"({"name": "frobnicate"})")), HasSubstr("unknown operation 'frobnicate'"));
   EXPECT_THAT(errors_of(with_op(move("put", {at("i", 0)}, {peers(0, 0)}, part(2, 2)))),
               HasSubstr("tb_id is 2, but 2 blocks share the operation"));

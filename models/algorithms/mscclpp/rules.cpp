@@ -20,7 +20,7 @@ struct Site {
   std::size_t block;
   const Operation& op;
   std::string number;
-  const Operation* pipeline;  // the pipeline that contains it, or null
+  const Operation* pipeline;  // the pipeline that contains the operation, or null
 };
 
 template <class Visit>
@@ -87,22 +87,22 @@ class Rules {
     if (site.op.channels.size() > most_operation_channels) {
       wrong(site,
             fmt::format("uses {} channels, but the runtime takes {}", site.op.channels.size(), most_operation_channels),
-            "split it");
+            "split the operation");
     }
     if (site.op.sources.size() > most_operands || site.op.destinations.size() > most_operands) {
       wrong(site,
             fmt::format("has {} sources and {} destinations, but the runtime takes {} each", site.op.sources.size(),
                         site.op.destinations.size(), most_operands),
-            "split it");
+            "split the operation");
     }
     if (site.op.semaphores.size() > most_semaphores) {
       wrong(site,
             fmt::format("names {} semaphores, but the runtime takes {}", site.op.semaphores.size(), most_semaphores),
-            "split it");
+            "split the operation");
     }
     if (site.op.type == OpType::barrier && site.op.barrier >= most_barriers) {
       wrong(site, fmt::format("names barrier {}, but the runtime has {}", site.op.barrier, most_barriers),
-            "use a number below that");
+            fmt::format("use 0 to {}", most_barriers - 1));
     }
   }
 
@@ -110,7 +110,8 @@ class Rules {
     const Gpu& gpu = plan_.gpus[g];
     const config::Place place{plan_.source, gpu.line, gpu.col};
     if (gpu.input_chunks == 0 && gpu.output_chunks == 0) {
-      complaints_.error(place, fmt::format("gpu {} has neither input nor output chunks", g), "state them");
+      complaints_.error(place, fmt::format("gpu {} has neither input nor output chunks", g),
+                        "state at least one of the two numbers");
     }
     if (gpu.input_chunks != plan_.gpus[0].input_chunks || gpu.output_chunks != plan_.gpus[0].output_chunks) {
       complaints_.error(
@@ -182,7 +183,7 @@ class Rules {
       case OpType::relaxed_signal:
       case OpType::relaxed_wait:
       case OpType::flush:
-        if (op.channels.empty()) wrong(site, "names no channel", "name at least one");
+        if (op.channels.empty()) wrong(site, "names no channel", "name at least one channel");
         if (op.type == OpType::flush && !port)
           wrong(site, "is not over a port channel", "use a port channel: flush only waits for ports");
         if ((op.type == OpType::relaxed_signal || op.type == OpType::relaxed_wait) && port) {
@@ -215,7 +216,7 @@ class Rules {
                 "write one source for each destination");
           return;
         }
-        if (port) wrong(site, "is over a port channel", "use a memory channel: get only loads over those");
+        if (port) wrong(site, "is over a port channel", "use a memory channel: get loads over memory channels only");
         break;
       case OpType::copy:
       case OpType::copy_to_packets:
@@ -224,7 +225,8 @@ class Rules {
       case OpType::multicast_store_packets:
       case OpType::multicast_reduce:
         if (in != 1 || out != 1) {
-          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "write one of each");
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out),
+                "write one source and one destination");
           return;
         }
         break;
@@ -256,11 +258,11 @@ class Rules {
   void expect(const Site& site, const Operand& operand, Operand::Place place, const char* what) {
     if (operand.place == place) return;
     wrong(site,
-          fmt::format("{} is not {}", what,
+          fmt::format("needs as {} a buffer {}", what,
                       place == Operand::Place::local    ? "of its own gpu"
-                      : place == Operand::Place::remote ? "at a peer"
-                                                        : "a switch channel"),
-          "name the buffer that the operation takes there");
+                      : place == Operand::Place::remote ? "of a peer"
+                                                        : "of a switch channel"),
+          "name such a buffer");
   }
 
   // Checks which operands must be local and which remote.
@@ -335,10 +337,9 @@ class Rules {
     for (const auto* operands : {&site.op.sources, &site.op.destinations}) {
       for (const Operand& operand : *operands) {
         if (site.pipeline && operand.count != site.pipeline->pipeline_chunks) {
-          wrong(
-              site,
-              fmt::format("has {} chunks, but its pipeline is over {}", operand.count, site.pipeline->pipeline_chunks),
-              "write as many as the pipeline's num_chunks");
+          wrong(site,
+                fmt::format("has {} chunks, but its pipeline has {}", operand.count, site.pipeline->pipeline_chunks),
+                "write as many as the pipeline's num_chunks");
           return;
         }
         const bool pairs = site.op.type == OpType::put || site.op.type == OpType::put_signal ||
@@ -369,7 +370,8 @@ class Rules {
     if (unit_ == 0) unit_ = site.op.unit_bytes;
     if (unit_ != site.op.unit_bytes) {
       wrong(site,
-            fmt::format("has rounds of {} B, but others have {} B, which is not modelled", site.op.unit_bytes, unit_),
+            fmt::format("has rounds of {} B, but other pipelines have rounds of {} B, which is not modelled",
+                        site.op.unit_bytes, unit_),
             "use one unit_size for all pipelines");
     }
   }
@@ -388,7 +390,7 @@ class Rules {
             const auto [known, added] = packets.emplace(gpu, operand.packets);
             if (added || known->second == operand.packets || !told.insert(gpu).second) continue;
             wrong(site,
-                  fmt::format("uses the scratch of gpu {} for {}, but others use it for {}", gpu,
+                  fmt::format("uses the scratch of gpu {} for {}, but other operations use it for {}", gpu,
                               operand.packets ? "packets" : "data", operand.packets ? "data" : "packets"),
                   "use one kind per GPU: packets take twice the space, so that chunks of both kinds would overlap");
           }
@@ -397,12 +399,12 @@ class Rules {
     });
   }
 
-  // As many blocks must meet at a barrier as it says, and all equally often.
+  // As many blocks must meet at a barrier as the barrier states, and all of them equally often.
   void barriers() {
     struct Met {
       std::uint32_t blocks = 0;
-      std::map<std::size_t, std::map<std::uint32_t, std::size_t>>
-          times;  // block -> chunks of its pipeline -> how often
+      // By block, then by num_chunks of the pipeline around the barrier (0: none): how often the block meets there.
+      std::map<std::size_t, std::map<std::uint32_t, std::size_t>> times;
       const Operation* first = nullptr;
       std::size_t block = 0;
       std::string number;
@@ -430,7 +432,7 @@ class Rules {
         wrong(site,
               fmt::format("waits for {} thread blocks at barrier {}, but {} use it", met.blocks, key.second,
                           met.times.size()),
-              "write as many as use it");
+              "write the number of thread blocks that use it");
         continue;
       }
       for (const auto& [block, times] : met.times) {
@@ -438,17 +440,17 @@ class Rules {
         wrong(site,
               fmt::format("meets tb {} at barrier {}, but that block reaches it a different number of times", block,
                           key.second),
-              "equally often");
+              "write the barrier equally often in all its thread blocks");
         break;
       }
     }
   }
 
-  // The runtime initializes semaphores once, not in every call, so each call must leave them as it found them.
+  // The runtime initializes semaphores once, not in every call, so each call must leave them at their initial values.
   void semaphores() {
     struct Use {
-      std::map<std::uint32_t, std::size_t> taken;  // keyed by chunks of the pipeline, 0 outside
-      std::map<std::uint32_t, std::size_t> given;
+      std::map<std::uint32_t, std::size_t> taken;  // acquires, by num_chunks of their pipeline (0: none)
+      std::map<std::uint32_t, std::size_t> given;  // releases, in the same way
       const Operation* op = nullptr;
       std::size_t block = 0;
       std::string number;
@@ -474,14 +476,14 @@ class Rules {
     }
   }
 
-  // There must be one wait for every signal. Signals and waits inside pipelines are counted by number of rounds.
+  // There must be one wait for every signal. A pipeline repeats its signals and waits for each of its chunks, so they
+  // are counted separately for each num_chunks.
   void signals() {
-    // A GPU's end of a channel. Its signals and waits are counted by the rounds of their pipeline, 0 outside of one.
-    using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;
+    using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;  // a GPU's end of a channel
     struct Use {
-      std::map<std::uint32_t, std::size_t> signals;
+      std::map<std::uint32_t, std::size_t> signals;  // by num_chunks of their pipeline (0: none)
       std::map<std::uint32_t, std::size_t> waits;
-      // The last operation that signals, or the last that waits if there is none.
+      // The last operation that signals over the channel or, if none signals, the last one that waits.
       const Operation* op = nullptr;
       std::size_t block = 0;
       std::string number;
@@ -537,7 +539,7 @@ class Rules {
       wrong(
           Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
           fmt::format("waits {} times for gpu {} on {} channel {}, {}", total(use.waits), channel.peer, to_string(type),
-                      number, other ? "which never signals there" : "which has no such channel back"),
+                      number, other ? "but that gpu never signals on it" : "but that gpu has no channel back"),
           "write one signal for each wait");
     }
   }

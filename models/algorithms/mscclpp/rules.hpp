@@ -1,4 +1,4 @@
-// What a plan must keep to be run at all: limits of the runtime, valid chunks, counts that agree.
+// The rules that a plan must keep to be run at all: limits of the runtime, valid chunks, counts that agree.
 #pragma once
 
 #include "models/algorithms/mscclpp/plan.hpp"
@@ -6,10 +6,10 @@
 
 namespace moire::mscclpp {
 
-// Limits of the runtime. A plan that exceeds them may still be judged.
+// Checks the limits of the runtime. A plan that exceeds them can still be run and proved.
 void check_limits(const Plan& plan, config::Diagnostics& diagnostics);
 
-// Operands, channels, barriers, semaphores, signals and waits. A plan with an error here cannot be run.
+// Checks operands, channels, barriers, semaphores, signals and waits. A plan with such an error cannot be run.
 void check_rules(const Plan& plan, config::Diagnostics& diagnostics);
 
 }  // namespace moire::mscclpp

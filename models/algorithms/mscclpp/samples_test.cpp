@@ -1,4 +1,4 @@
-// Third-party plans, each with its verdict. The files are read where they are kept.
+// Compares the checker's verdicts on third-party plans with known verdicts. The files are kept outside of the project.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST_P(Samples, AreJudged) {
   }
 }
 
-// Six of them are faulty, although the order of a run gives the right result for each. README.md ("Plans of other
+// Six of these plans are faulty, although an orderly run gives the right result for each. README.md ("Plans of other
 // people") explains the faults.
 INSTANTIATE_TEST_SUITE_P(
     Files, Samples,

@@ -1,4 +1,4 @@
-// What the readers of both schemas share.
+// Code that the readers of both schemas share.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,25 +14,25 @@ namespace moire::mscclpp {
 
 inline constexpr std::uint32_t most_chunks = 1 << 20;  // of a buffer
 inline constexpr std::size_t most_gpus = 1024;
-inline constexpr std::size_t most_blocks = 1024;  // of a GPU
-inline constexpr std::size_t most_listed = 1 << 16;
+inline constexpr std::size_t most_blocks = 1024;     // of a GPU
+inline constexpr std::size_t most_listed = 1 << 16;  // entries of any other list, and the largest id
 
 // Read one GPU's part of the plan. `gpus` is the number of GPUs.
 void read_gpu_v1(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 void read_gpu_v2(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 
-// The GPUs to which channels of GPU `id` lead.
+// Returns the GPUs to which the channels in this entry of GPU `id` lead.
 std::vector<std::uint32_t> peers_of(const Fields& channel, std::string_view key, std::size_t id, std::size_t gpus);
-// Appends channels to these peers, in order.
+// Appends one channel to `channels` for each of these peers, in order.
 void add_channels(const std::vector<std::uint32_t>& peers, std::vector<Channel>& channels);
-// Appends the groups of a switch channel.
+// Appends the groups of a switch channel to the GPU's groups.
 void add_groups(const Fields& channel, std::string_view key, Buffer buffer, std::size_t gpus, Gpu& gpu);
 
 struct NamedOperation {
   std::string_view name;
   OpType type;
 };
-// Sets the operation's type, name and position. False, with an error, if its name is unknown.
+// Sets the operation's type, name and position. Returns false and reports an error if the name is unknown.
 bool is_known(const Fields& fields, const JsonValue& value, std::span<const NamedOperation> names, Operation& op);
 
 // Reads the thread blocks of a GPU; `reader_of(block, number, added)` reads their operations.
@@ -42,7 +42,7 @@ void read_blocks(const Fields& fields, Gpu& gpu, ReaderOf reader_of) {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const Fields block = fields.within(blocks[b], fmt::format("{} tb {}", fields.where(), b));
     if (block.number("id", most_listed) != b) {
-      block.wrong("id", "its id is not its position in the list", fmt::format("{}", b));
+      block.wrong("id", "its id is not its position in the list", fmt::format("write {}", b));
     }
     Block& added = gpu.blocks.emplace_back();
     added.line = blocks[b].line;

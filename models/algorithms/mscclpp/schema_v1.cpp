@@ -96,8 +96,8 @@ class OperationReader {
       if (dependency.number("tb", most_listed) != block_) {
         dependency.wrong("tb",
                          "a nop that depends on another thread block does not wait for it: it only synchronises the "
-                         "threads of its own",
-                         "a barrier");
+                         "threads of its own block",
+                         "use a barrier");
       }
     }
   }
@@ -141,7 +141,7 @@ class OperationReader {
                std::uint32_t count, std::vector<Operand>& out) const {
     const auto found = channels(fields, buffers, ids, op.channel_type);
     const auto& listed = fields.list(ids, most_listed);
-    if (found.size() != listed.size()) return;  // reported elsewhere
+    if (found.size() != listed.size()) return;  // channels() has reported the ids that name no channel
     const Buffer buffer = fields.within(fields.map(buffers), fields.where()).buffer("dst");
     for (std::size_t i = 0; i < listed.size(); ++i) {
       const Fields one = fields.within(listed[i], fields.where() + " " + std::string(ids));
@@ -182,7 +182,8 @@ class OperationReader {
   std::size_t block_;
 };
 
-// The GPU's channels by the names that thread blocks use for them.
+// Reads the GPU's channels into `gpu`. Returns their indices by the type and buffers with which thread blocks name
+// them.
 Tables read_channels(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu) {
   Tables tables;
   for (const JsonValue& value : fields.list("channels", most_listed)) {

@@ -47,7 +47,7 @@ struct RemoteBuffer {
   Buffer buffer = Buffer::input;
 };
 
-// What the indices in a thread block's operations stand for.
+// The channels, groups and buffers that the indices in a thread block's operations stand for.
 struct BlockTables {
   std::array<std::vector<std::uint32_t>, 2> channels;  // indexed by index_of()
   std::vector<std::uint32_t> groups;                   // of switch channels
@@ -157,7 +157,7 @@ class OperationReader {
 
   void read_pipeline(const Fields& fields, bool inside, Operation& op) const {
     if (inside) {
-      fields.wrong("name", "a pipeline is inside of a pipeline", "write one level of them");
+      fields.wrong("name", "a pipeline is inside of a pipeline", "write one level of pipelines");
       return;
     }
     const Fields context = fields.within(fields.map("iter_context"), fields.where() + " iter_context");

@@ -19,9 +19,9 @@ struct Event {
   std::uint32_t block = nobody;  // nobody: an input
   std::int32_t step = 0;
   std::int32_t sender_step = none;  // if received: the step of the sending block
-  std::uint32_t reads = 0;          // of its cell, until that was written again
-  std::uint32_t forwards = 0;
-  std::uint64_t number = 0;  // total of its contributions' number_of(); 0: undefined
+  std::uint32_t reads = 0;          // reads of its cell until the cell was written again
+  std::uint32_t forwards = 0;       // times that a step which received the value sent it on
+  std::uint64_t number = 0;         // total of its contributions' number_of(); 0: undefined
   bool is_sum = false;
   bool is_input() const { return block == nobody; }
 };
@@ -165,7 +165,7 @@ class Detective {
   static constexpr std::size_t most_ancestors = 200'000;
   static constexpr std::size_t most_contributions = 4'000'000;
 
-  // Computes the contents of an event and of all its ancestors. False if there are too many.
+  // Computes the contents of an event and of all its ancestors. Returns false if there are too many ancestors.
   bool find_content(std::uint32_t number) {
     std::vector<std::uint32_t> open = {number};
     for (std::size_t visits = 0; !open.empty(); ++visits) {
@@ -215,8 +215,8 @@ class Detective {
     }
   }
 
-  // Follows a value back from `last` to its origin and returns the earliest event that wrote it where another sum
-  // belongs.
+  // Follows a value back from `last` to its origin. Returns the earliest event that wrote the value to an output that
+  // needs another sum.
   std::uint32_t first_misplaced(std::uint32_t last, std::int64_t sum) const {
     std::uint32_t found = last;
     for (std::uint32_t event = last; event != 0 && !history_[event].is_input(); event = history_[event].first) {
@@ -233,8 +233,8 @@ class Detective {
     return event.cell >= begin && event.cell < begin + outputs && goal_.sum_at(gpu, event.cell - begin) != sum;
   }
 
-  // Finds the step that took a value meant for another: if the value's path forks at exactly one step, that step;
-  // otherwise `event`.
+  // Finds the step that took a value meant for another step. If the path of the value forks at exactly one step,
+  // returns the event of this step; otherwise returns `event`.
   std::uint32_t taker(std::uint32_t event, std::uint32_t operand) const {
     if (!goal_.uses_inputs_once()) return event;
     std::uint32_t found = 0;
@@ -249,7 +249,8 @@ class Detective {
     return takers == 1 ? found : event;
   }
 
-  // A sum of two clean values that belong to different sums: the step is to blame that brought the wrong operand.
+  // Accuses a step of adding two clean values that belong to different sums. If another step brought the wrong operand,
+  // accuses that step instead.
   void accuse_of_joining(std::uint32_t event, std::int64_t sum, Wrong& wrong) const {
     std::uint32_t made = event;
     while (made != 0 && !history_[made].is_input() && !history_[made].is_sum) made = history_[made].first;
@@ -267,8 +268,9 @@ class Detective {
     accuse(event, Fault::added_wrongly, wrong);
   }
 
-  // Looks for the first value with a missing contribution that nothing read. Either the write that replaced it should
-  // have added to it, or it was written to the wrong place. False if there is none.
+  // Looks for the first value that has a missing contribution and that no step read. Either the write that replaced
+  // this value should have added to it, or the value was written to the wrong place. Returns false if there is no such
+  // value.
   bool find_untaken(Wrong& wrong, const Content& found, std::int64_t sum) {
     const std::vector<Contribution> missing = missing_in(wrong, found);
     const auto is_missed = [&](std::uint32_t number) {
@@ -297,7 +299,7 @@ class Detective {
     return false;
   }
 
-  // Looks for the first sum that wrongly includes a missing contribution. False if there is none.
+  // Looks for the first sum that wrongly includes a missing contribution. Returns false if there is no such sum.
   bool find_joined(Wrong& wrong, const Content& found) {
     const std::vector<Contribution> missing = missing_in(wrong, found);
     constexpr std::size_t most_sums = 100'000;

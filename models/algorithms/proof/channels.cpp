@@ -44,8 +44,9 @@ class Lowering {
     for (std::uint32_t n = 0; channels_.step(r, channel, strand, n, from); ++n, from = {}) {
       const ir::Effect does = ir::effect(from.op);
       const ir::Places places = channels_.places(r, channel, strand, n);
-      MOIRE_INVARIANT(from.sources == 1, "a sum of several sources has no one place to read");
-      MOIRE_INVARIANT(static_cast<std::uint32_t>(from.op) < ir::ops && !from.far, "a one-sided step goes over no FIFO");
+      MOIRE_INVARIANT(from.sources == 1, "a step that is proved reads one source");
+      MOIRE_INVARIANT(static_cast<std::uint32_t>(from.op) < ir::ops && !from.far,
+                      "a proof of FIFOs has no one-sided step");
       Step& step = block.steps.emplace_back();
       step.op = from.op;
       step.src_buffer = places.src.buffer;
@@ -72,12 +73,12 @@ class Lowering {
     return program_.connections[number];
   }
 
-  // Resolves waits on semaphores: one channel alone raises a semaphore, so its n-th raise is a known step.
+  // Resolves waits on semaphores. Only one channel raises a semaphore, so its n-th raise is a known step.
   void resolve_waits() {
     for (const Waiting& wait : waits_) {
       const auto& raised = raises_[wait.semaphore];
       MOIRE_INVARIANT(wait.count >= 1 && wait.count <= static_cast<std::int64_t>(raised.size()),
-                      "a wait that nothing ends");
+                      "a step raises each semaphore as often as a wait needs");
       const auto& [block, step] = raised[static_cast<std::size_t>(wait.count) - 1];
       program_.blocks[wait.block].steps[wait.step].waits_for = block;
       program_.blocks[wait.block].steps[wait.step].waits_step = step;
@@ -100,7 +101,7 @@ class Lowering {
   std::vector<Waiting> waits_;
 };
 
-// Turns bytes into cells; returns the bytes of a cell.
+// Converts all sizes and positions from bytes to cells. Returns the size of a cell in bytes.
 std::int64_t fit(Program& program, std::int64_t part) {
   std::int64_t cell = part;
   for (const Program::Block& block : program.blocks) {
@@ -126,7 +127,7 @@ Proof prove(const ir::ChannelProgram& channels, const Claim& claim, std::uint32_
   const std::int64_t cell = fit(program, parts ? claim.bytes / claim.ranks : claim.bytes);
   const std::int64_t cells = claim.bytes / cell;
   const std::optional<Shape> shape = shape_of(claim.collective, claim.ranks, cells);
-  MOIRE_INVARIANT(shape, "a collective that states no result");
+  MOIRE_INVARIANT(shape, "the collective defines a result");
   // Scratch is as large as the whole buffer, for algorithms that keep sums there.
   const Layout layout(std::vector<Sizes>(static_cast<std::size_t>(claim.ranks), {shape->input, shape->output, cells}),
                       shape, claim.pattern);

@@ -14,7 +14,7 @@ namespace moire::proof {
 struct Claim {
   ir::Collective collective = ir::Collective::all_reduce;
   std::int32_t ranks = 0;
-  std::int64_t bytes = 0;  // the whole buffer; for all-gather and reduce-scatter, all ranks' parts together
+  std::int64_t bytes = 0;  // of the whole buffer; for all-gather and reduce-scatter, all ranks' parts together
   CallPattern pattern = CallPattern::out_of_place;
   std::int32_t root = 0;
 };
@@ -26,8 +26,8 @@ struct Proof {
   bool holds() const { return cycle.empty() && result.correct() && result.unwritten_reads == 0 && races.count == 0; }
 };
 
-// All positions and sizes must be whole bytes; a cell is their greatest common divisor. A connection holds `slots`
-// chunks.
+// All positions and sizes must be whole numbers of bytes. A cell of the proof is the greatest common divisor of all
+// positions and sizes. A connection holds `slots` chunks.
 Proof prove(const ir::ChannelProgram& channels, const Claim& claim, std::uint32_t slots);
 
 }  // namespace moire::proof

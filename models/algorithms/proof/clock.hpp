@@ -1,4 +1,4 @@
-// Vector clocks: an event has happened before if the clock of its agent has reached the event's time.
+// A vector clock holds a time for each agent: all events of the agent up to this time have happened before.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ class Clock {
   std::vector<std::uint32_t> times_;
 };
 
-// What an agent knows about the past of others. `visible`: the writes up to this time can be read. `over`: the reads up
-// to this time are done, but the writes may not have arrived yet; relaxed signals and the flags of packets tell only
-// this.
+// What an agent knows about the past of other agents. `visible`: their writes up to this time can be read. `over`:
+// their reads up to this time are done, but their writes may not have arrived yet. A relaxed signal or the flag of a
+// packet only raises `over`.
 struct Knowledge {
   Clock visible;
   Clock over;

@@ -11,7 +11,7 @@ namespace {
 struct Coded {
   bool encoded = false;
   std::uint32_t passes = 0;
-  std::uint32_t chunk = 0;  // its number, if it is encoded
+  std::uint32_t chunk = 0;  // number of the encoded chunk, if `encoded`
 };
 
 class Follower {
@@ -78,8 +78,8 @@ class Follower {
   Codings& codings_;
   std::vector<Coded> cells_;
   std::vector<StepAt> writers_;                   // by cell
-  std::vector<std::vector<bool>> known_;          // by block and step: it has taken a chunk
-  std::vector<std::vector<std::uint32_t>> next_;  // by block and step: number of the chunk that it encodes next
+  std::vector<std::vector<bool>> known_;          // by block and step: the step has taken a chunk
+  std::vector<std::vector<std::uint32_t>> next_;  // by block and step: number of the chunk that the step encodes next
   std::uint32_t source_ = 0;                      // the cell that was read last
 };
 

@@ -1,5 +1,5 @@
-// Follows encoded values through a program. What a step has encoded may be sent, copied and decoded; it must not be
-// added, encoded again, or left in the result.
+// Follows encoded (compressed) values through a program. A value that a step has encoded may be sent, copied and
+// decoded. It must not be added, encoded again, or left in the result.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace moire::proof {
 
 enum class Miscoding : std::uint8_t {
   sum,            // the step adds encoded data
-  encoded_twice,  // the step encodes what is encoded
-  not_encoded,    // the step decodes what is not encoded
+  encoded_twice,  // the step encodes data that are already encoded
+  not_encoded,    // the step decodes data that are not encoded
   in_place,       // the step encodes or decodes chunks onto themselves
-  mixed,          // the step moves encoded chunks together with others
-  result,         // an output is left encoded by the step
+  mixed,          // the step moves encoded chunks together with chunks that are not encoded
+  result,         // the step writes an encoded chunk to the output, and no later step replaces it
 };
 
 struct WrongCoding {
@@ -27,15 +27,16 @@ struct WrongCoding {
 };
 
 struct Codings {
-  // Of each block and step: which encoded chunks it takes, by number. The chunks that steps encode are numbered in the
-  // order of the program, whatever order they are encoded in. Empty if no step encodes or decodes.
+  // By block and step: the numbers of the encoded chunks that the step reads or receives. Encoded chunks are numbered
+  // in the order of the encoding steps in the program, whatever order these steps run in. Empty if no step encodes or
+  // decodes.
   std::vector<std::vector<std::vector<std::uint32_t>>> takes;
-  std::uint32_t chunks = 0;  // that are encoded
-  std::uint32_t passes = 0;  // largest number of codings that a value passes one after the other
+  std::uint32_t chunks = 0;  // number of chunks that all steps encode
+  std::uint32_t passes = 0;  // largest number of encodings that a value passes one after the other
   std::optional<WrongCoding> first_wrong;
 };
 
-// `order` must be the result of schedule() for this cut.
+// `order` must be the result of schedule() for the same cells_per_call.
 Codings follow_codings(const Program& program, const Layout& layout, const Goal& goal,
                        const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call);
 

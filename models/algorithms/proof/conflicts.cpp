@@ -6,7 +6,7 @@ namespace moire::proof {
 
 namespace {
 
-// What each block of a GPU knows about the progress of the others, through dependencies alone.
+// Keeps what each block of a GPU knows about the progress of the GPU's other blocks, through dependencies alone.
 class LocalOrder {
  public:
   LocalOrder(const Program& program, std::int32_t gpu)
@@ -36,7 +36,7 @@ class LocalOrder {
     learnt.join(known_[b]);
     learnt.set(b, call.number + 1);
   }
-  // True if the access is over before the block continues.
+  // True if `block` knows that the access is over.
   bool is_before(const Touch& touch, std::uint32_t block) const {
     if (touch.block == block) return true;
     return known_[block - begin_].of(touch.block - begin_) > touch.call;
@@ -45,7 +45,7 @@ class LocalOrder {
  private:
   const std::vector<Step>& steps(std::uint32_t b) const { return program_.blocks[begin_ + b].steps; }
 
-  // Index, among the GPU's steps, of the step that this one waits for.
+  // Index, among the GPU's steps, of the step that `step` waits for.
   std::size_t place(const Step& step) const { return first_step_[step.waits_for - begin_] + step.waits_step; }
 
   const Program& program_;
@@ -66,7 +66,7 @@ class Memory {
     Cell& at = cells_[cell - first_];
     compare(at.last_write, touch, cell);
     if (at.reads != nobody && reads_[at.reads].touch.block == touch.block) {
-      reads_[at.reads].touch = touch;  // it follows the block's earlier read
+      reads_[at.reads].touch = touch;  // replaces the block's earlier read, which program order puts first
     } else {
       reads_.push_back({touch, at.reads});
       at.reads = static_cast<std::uint32_t>(reads_.size() - 1);

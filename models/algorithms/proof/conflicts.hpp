@@ -1,4 +1,4 @@
-// Pairs of accesses to one cell, at least one of them a write, that are not ordered within their own GPU.
+// Finds conflicts: pairs of accesses to one cell, at least one of them a write, that are not ordered within their GPU.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Conflict {
   std::uint32_t cell = 0;
 };
 
-// Conflicts that neither program order nor dependencies within the GPU order. Each access is compared only with the
-// last write and the reads since then; earlier accesses are ordered if these are.
+// Returns the conflicts that neither program order nor dependencies within the GPU order. Each access is compared only
+// with the last write to its cell and the reads since then. If these are ordered, so are all earlier accesses.
 std::vector<Conflict> find_conflicts(const Program& program, const Layout& layout,
                                      const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call);
 

@@ -1,4 +1,4 @@
-// Runs a program on symbolic values of any type.
+// Runs a program on values of any type, such as symbols or numbers, instead of data.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class Queue {
   std::size_t head_ = 0;
 };
 
-// `values` defines the meaning of step `number` of `block`, for each of its chunks:
+// Runs the calls of a program in the given order. `values` defines the meaning of step `number` of `block`, for each of
+// its chunks:
 //   Value received(block, number, Message)          a message taken from a connection
 //   Value read(block, number, buffer, chunk, cell)
 //   Value sum(block, number, first, second)

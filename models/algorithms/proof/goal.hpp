@@ -18,13 +18,14 @@ struct Contribution {
   auto operator<=>(const Contribution&) const = default;
 };
 
-// A number for each contribution, never 0. Two different sums have different totals except with a chance of 2^-64.
+// Returns a number for a contribution, never 0. Two different sums of contributions have different totals of these
+// numbers, except with a chance of 2^-64.
 std::uint64_t number_of(const Contribution& contribution);
 
 class Goal {
  public:
-  // `whole` as for shape_of(). `root` is that of broadcast and reduce; algorithm files name none, theirs is 0. `layout`
-  // must outlive the goal.
+  // `whole` as for shape_of(). `root` is the root of broadcast and reduce; algorithm files name no root, so it is 0 for
+  // them. `layout` must outlive the goal.
   Goal(ir::Collective collective, std::int32_t ranks, std::int64_t whole, const Layout& layout, std::int32_t root = 0);
 
   bool stated() const { return shape_.has_value(); }
@@ -35,11 +36,11 @@ class Goal {
   // The contributions that output cell `chunk` must hold, sorted.
   std::vector<Contribution> expected(std::int64_t gpu, std::int64_t chunk) const;
   Contribution expected_first(std::int64_t gpu, std::int64_t chunk) const;
-  // True if each input belongs in one place only: a single output, or the terms of one sum.
+  // True if each input cell is needed only once: in a single output cell, or as a term of one sum.
   bool uses_inputs_once() const { return ir::sums(collective_) || collective_ == ir::Collective::all_to_all; }
-  // The total of the numbers of the expected contributions. Sums over all GPUs are computed once.
+  // The total of number_of() of the expected contributions. The totals over all GPUs are computed only once.
   std::uint64_t number_at(std::int64_t gpu, std::int64_t chunk) const;
-  // Contributions with the same result belong into the same sum.
+  // Numbers the sums of the collective: contributions with equal results of sum_of() belong to the same sum.
   std::int64_t sum_of(const Contribution& contribution) const;
   std::int64_t sum_at(std::int64_t gpu, std::int64_t output) const { return sum_of(expected_first(gpu, output)); }
 

@@ -13,7 +13,7 @@ namespace {
 // conflict need an entry, so the calls are walked through several times, with `width` of those blocks each time.
 constexpr std::size_t width = 64;
 
-// Clocks that are shared until one of them changes. Clock 0 knows nothing.
+// Vector clocks. Equal clocks share their values until one of them changes. Clock 0 knows of no call.
 class Clocks {
  public:
   using Clock = std::uint32_t;
@@ -34,7 +34,7 @@ class Clocks {
   }
   std::uint32_t at(Clock clock, std::uint8_t place) const { return values_[clock][place]; }
 
-  // Joins what `other` knows into `mine`.
+  // Raises each entry of `mine` to the entry of `other` if that is later.
   void learn(Clock& mine, Clock other) {
     if (other == 0 || other == mine) return;
     if (mine == 0) {
@@ -82,8 +82,8 @@ class Clocks {
   std::vector<Clock> free_;
 };
 
-// The calls in the order of the schedule, each with the calls that must end before it begins; these always come
-// earlier.
+// The calls in the order of the schedule. For each call, before_ lists the calls that must end before it begins; they
+// always come earlier in the order.
 class Order {
  public:
   Order(const Program& program, const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call,
@@ -207,19 +207,20 @@ class Order {
     }
   }
 
-  const std::vector<std::uint32_t>& blocks_;  // of each call
-  std::vector<std::uint32_t> number_;         // of each call in its block
-  std::vector<std::uint32_t> first_call_;
-  std::vector<std::uint32_t> events_;  // position of each block's calls in the order
+  // An event is the position of a call in the order.
+  const std::vector<std::uint32_t>& blocks_;  // by event: the call's block
+  std::vector<std::uint32_t> number_;         // by event: the call's number in its block
+  std::vector<std::uint32_t> first_call_;     // by block: index into events_ of the block's first call
+  std::vector<std::uint32_t> events_;         // the events of each block's calls, block by block
   std::vector<std::array<std::uint32_t, 4>> before_;
-  std::vector<std::uint32_t> consumers_;  // number of calls that have this one as predecessor
+  std::vector<std::uint32_t> consumers_;  // by event: number of calls that have this call in before_
 
   std::vector<std::uint32_t> seen_;
   std::uint32_t search_ = 0;
   std::vector<std::uint32_t> open_;
 
   Clocks clocks_;
-  std::vector<std::uint8_t> place_;  // entry of each block in the clocks
+  std::vector<std::uint8_t> place_;  // by block: its entry in the clocks
   std::vector<Clocks::Clock> clock_;
   std::vector<std::uint32_t> uses_;
 };

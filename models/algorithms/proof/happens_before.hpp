@@ -1,5 +1,5 @@
-// Decides which conflicts the whole machine orders: by program order, dependencies, and the data and credits of
-// connections.
+// Decides which conflicts (pairs of accesses to one cell, conflicts.hpp) are ordered by program order, dependencies,
+// and the data and credits of connections, over all GPUs.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace moire::proof {
 
-// For each conflict, whether its first access is over before the second can begin. `order` is the result of schedule()
-// for this cut and these slots. Each conflict is first searched for within `search_calls` calls; those not found are
-// then decided together by walking through all calls.
+// Returns for each conflict whether its first access is over before the second can begin. `order` is the result of
+// schedule() for the same cells_per_call and slots. A search through at most `search_calls` calls for each conflict
+// decides most of them. Walks through all calls then decide the others, many at a time.
 std::vector<bool> are_ordered(const Program& program, const std::vector<Conflict>& conflicts,
                               const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call,
                               std::uint32_t slots, std::optional<std::uint32_t> search_calls = std::nullopt);

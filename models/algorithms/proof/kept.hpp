@@ -1,5 +1,5 @@
 // A cache of proofs by content. A study that runs many variants of a scenario proves each file once, and processes that
-// are forked after this inherit the proof.
+// are forked afterwards inherit the proof.
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,7 @@ struct Sizes {
 // Numbers all cells, rank by rank.
 class Layout {
  public:
-  // In place, `shape` says where in the shared buffer the smaller one lies.
+  // In place, `shape` says where in the shared buffer the smaller of input and output lies.
   Layout(const std::vector<Sizes>& ranks, const std::optional<Shape>& shape, CallPattern pattern);
 
   std::uint32_t cells() const { return first_.back(); }

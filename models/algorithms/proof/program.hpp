@@ -1,6 +1,6 @@
-// The form in which programs are proved: blocks (thread blocks, or strands of channels) that walk through steps, use
-// FIFO connections and work on cells of memory. MSCCL algorithms (models/algorithms/msccl) and channel programs
-// (channels.hpp) are translated to it.
+// The form in which programs are proved. Blocks (thread blocks, or strands of channels) take steps, which use FIFO
+// connections and work on cells of memory. MSCCL algorithms (models/algorithms/msccl) and channel programs
+// (channels.hpp) are translated to this form.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ inline constexpr std::int32_t none = -1;  // no such rank or step
 
 struct Step {
   ir::Op op = ir::Op::none;
-  bool publishes = false;  // other blocks may wait for its end
+  bool publishes = false;  // other blocks may wait for the end of this step
   ir::Buffer src_buffer = ir::Buffer::input;
   ir::Buffer dst_buffer = ir::Buffer::input;
   std::uint32_t count = 0;      // cells in a row
   std::int32_t src_offset = 0;  // cells
   std::int32_t dst_offset = 0;
-  std::uint32_t in = nobody;  // index of the connection, as is `out`
-  std::uint32_t out = nobody;
-  std::uint32_t waits_for = nobody;  // a block of the same rank: until its step waits_step, which publishes, is over
-  std::int32_t waits_step = none;
+  std::uint32_t in = nobody;         // index of the connection that the step receives from
+  std::uint32_t out = nobody;        // index of the connection that the step sends to
+  std::uint32_t waits_for = nobody;  // index of a block of the same rank that the step waits for
+  std::int32_t waits_step = none;    // the step of that block whose end the step waits for
 };
 
 // A FIFO that keeps order and returns credits to the sender.
@@ -33,8 +33,8 @@ struct Connection {
   std::int32_t from = 0;
   std::int32_t to = 0;
   std::int32_t channel = 0;
-  std::uint32_t sender = nobody;  // index of the block, as is `receiver`
-  std::uint32_t receiver = nobody;
+  std::uint32_t sender = nobody;    // index of the block that sends
+  std::uint32_t receiver = nobody;  // index of the block that receives
 };
 
 struct Program {
@@ -63,11 +63,11 @@ struct StepAt {
   auto operator<=>(const StepAt&) const = default;
 };
 
-// The cut is the most cells that one call carries. Library algorithms make one call for each step, so their steps are
-// uncut.
+// A step moves its cells in one or more calls. The cut, `cells_per_call`, is the largest number of cells that a call
+// carries. Library algorithms make one call for each step, so their steps are uncut.
 inline constexpr std::uint32_t uncut = std::uint32_t{1} << 30;
 
-// Calls that a step makes when each carries at most `cells_per_call` cells. A step that only waits makes one.
+// Returns how many calls a step of `count` cells makes. A step that only waits makes one call.
 constexpr std::uint32_t calls_of(std::uint32_t count, std::uint32_t cells_per_call) {
   return count == 0 ? 1 : (count + cells_per_call - 1) / cells_per_call;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t told = 16;
 
-// The access with buffer and chunk as its step names them.
+// Returns the access to a cell, with buffer and chunk as the step names them.
 Access access_of(const Program& program, const Layout& layout, const Touch& touch, std::uint32_t cell) {
   const Program::Block& block = program.blocks[touch.block];
   const Step& step = block.steps[touch.step];

@@ -16,18 +16,18 @@ struct Access {
   bool writes = false;
 };
 struct Race {
-  Access first;  // earlier in the schedule; `second` might as well come before it
+  Access first;  // earlier in the schedule, but nothing prevents `second` from coming first
   Access second;
   std::uint64_t chunks = 1;  // number of chunks on which these two steps race
 };
 
 struct Races {
-  std::uint64_t count = 0;           // of pairs of accesses
+  std::uint64_t count = 0;           // number of pairs of accesses that race
   std::vector<Race> told;            // the first pairs of steps, for messages
-  std::uint32_t cells_per_call = 0;  // the cut at which they were found
+  std::uint32_t cells_per_call = 0;  // the number of cells per call at which the races were found
 };
 
-// Races among the calls of `order`, the result of schedule() for this cut and these slots.
+// Finds the races among the calls of `order`, the result of schedule() for the same cells_per_call and slots.
 Races find_races(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,
                  std::uint32_t cells_per_call, std::uint32_t slots);
 

@@ -13,7 +13,7 @@ namespace moire::proof {
 
 enum class Fault : std::uint8_t {
   nobody_wrote,   // the output still holds what it held at the start
-  added_wrongly,  // the step adds values that do not belong together, or adds one twice
+  added_wrongly,  // the step adds values that do not belong together, or adds one value twice
   wrong_place,    // the right value was written elsewhere, or the value of another chunk was written here
   overwrote,      // the step replaces a value that it should have added to
   incomplete,     // a contribution never arrived
@@ -25,7 +25,7 @@ struct Wrong {
   std::int64_t chunk = 0;  // of the GPU's output
   std::vector<Contribution> expected;
   std::vector<Contribution> found;  // empty if nothing defined was found
-  bool undefined = false;           // it depends on memory that holds no input
+  bool undefined = false;           // the output depends on memory that held no data
   Fault fault = Fault::incomplete;
   StepAt by;      // the step at fault, if one was found
   StepAt sender;  // the step that sent the data which `by` received
@@ -47,7 +47,7 @@ struct Result {
   bool correct() const { return wrong_chunks == 0; }
 };
 
-// `order` must be the result of schedule() for this cut.
+// `order` must be the result of schedule() for the same cells_per_call.
 Result execute(const Program& program, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
                std::uint32_t cells_per_call);
 

@@ -17,8 +17,8 @@ class Run {
 
   Schedule run() {
     for (std::uint32_t b = 0; b < blocks_.size(); ++b) advance(b, false);
-    // Steps within a GPU go last. If a dependency is missing, the data that it should have waited for has then mostly
-    // arrived, so that the report shows further faults besides the race.
+    // Steps that neither send nor receive are run last. If such a step lacks a dependency, the data that it needs has
+    // then mostly arrived. So the report shows other faults besides the race.
     for (std::size_t next_local = 0; !ready_.empty() || next_local < local_.size();) {
       if (ready_.empty()) {
         advance(local_[next_local++], true);
@@ -70,7 +70,7 @@ class Run {
     ready_.push_back(b);
   }
 
-  // Advances the block as far as it gets. Steps within the GPU are run only if `local`.
+  // Advances the block as far as possible. Steps that neither send nor receive are run only if `local`.
   void advance(std::uint32_t b, bool local) {
     State& state = blocks_[b];
     if (state.put_off && !local) return;
@@ -140,7 +140,7 @@ std::vector<Wait> cycle_of(const Program& program, const std::vector<Wait>& stuc
     met[at] = static_cast<std::uint32_t>(path.size());
     path.push_back(stuck[at]);
     at = position[stuck[at].on];
-    if (at == nobody) return path;  // waits for one that ended: against the rules
+    if (at == nobody) return path;  // waits for a block that has ended, which rules.hpp of msccl excludes
   }
   path.erase(path.begin(), path.begin() + met[at]);
   return path;

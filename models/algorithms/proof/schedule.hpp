@@ -1,5 +1,5 @@
-// Runs a program's calls without time: gives one possible order, or the place where the program gets stuck. What a call
-// waits for stays true once it is true, so every order ends in the same state.
+// Runs a program's calls without time, and finds one possible order, or the waits in which the program gets stuck. The
+// condition that a call waits for stays true once it is true, so every order ends in the same state.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ enum class WaitKind : std::uint8_t { dependency, data, slot };
 struct Wait {
   std::uint32_t block = 0;
   std::int32_t step = 0;
-  std::uint32_t call = 0;  // of the step
+  std::uint32_t call = 0;  // the call of the step that waits, counted from 0
   WaitKind kind = WaitKind::dependency;
   std::uint32_t on = 0;  // the block whose progress would end the wait
 };
@@ -28,10 +28,11 @@ struct Schedule {
   std::vector<Wait> stuck;           // one wait for each block that did not finish
 };
 
-// A connection holds `slots` calls. Without `keep_order`, `order` stays empty.
+// Runs the calls of a program whose connections hold `slots` calls each. Without `keep_order`, Schedule::order is
+// empty.
 Schedule schedule(const Program& program, std::uint32_t cells_per_call, std::uint32_t slots, bool keep_order);
 
-// Every stuck block waits for another stuck block, so following the waits leads into a cycle; returns that cycle.
+// Every stuck block waits for another stuck block, so following the waits leads into a cycle. Returns this cycle.
 std::vector<Wait> cycle_of(const Program& program, const std::vector<Wait>& stuck);
 
 // One call: it carries the cells [first, first + count) of a step.

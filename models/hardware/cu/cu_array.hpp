@@ -1,4 +1,4 @@
-// The compute units of one GPU and the workgroups resident on them: placement of workgroups and clusters.
+// The compute units of one GPU with their resident workgroups. Places workgroups and clusters.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ class CuArray {
   std::uint32_t group_of(CuId cu) const { return units_[cu].group; }
   std::uint32_t resident(CuId cu) const { return units_[cu].resident; }
 
-  // By CU: whether a workgroup may be placed there. Empty: all CUs.
+  // For each CU, true if a workgroup may be placed there. Empty: all CUs.
   using Mask = std::vector<bool>;
-  // Places a cluster of `size` workgroups in a group, each on the least loaded CU (lowest number first) among those
-  // with at most `resident` workgroups. Returns false and changes nothing if they do not all fit. Appends the CUs to
-  // `where`.
+  // Places a cluster of `size` workgroups in a group and appends their CUs to `where`. Each workgroup goes to the CU
+  // with the fewest workgroups (of equal CUs, the lowest number), but not to a CU with more than `resident` workgroups.
+  // Returns false and changes nothing if not all of them fit.
   bool place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
              const Mask& mask = {}, std::uint32_t resident = UINT32_MAX);
-  // Places one workgroup on an empty CU among those of the group that an empty GPU fills first.
+  // Places one workgroup on an empty CU of the group that is filled first (CuGroupSpec::filled_first).
   bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
                              const Mask& mask = {});
-  // For the next cluster of `size`: the number of workgroups on the fullest CU that it would use, in the group where
-  // that is least; UINT32_MAX if it fits nowhere.
+  // Tries the next cluster of `size` workgroups in each group. The fullest CU that the cluster would use has a number
+  // of workgroups; returns the smallest of these numbers over all groups, or UINT32_MAX if the cluster fits nowhere.
   std::uint32_t least_resident(const Footprint& footprint, std::int64_t size, const Mask& mask = {});
   void release(CuId cu, const Footprint& footprint);
 
@@ -47,7 +47,7 @@ class CuArray {
   struct Group {
     CuId begin = 0;
     CuId end = 0;
-    CuId first_filled = 0;  // CUs [first_filled, end) of an empty GPU are filled first
+    CuId first_filled = 0;  // CUs [first_filled, end) are filled first while they are empty
   };
   bool fits(const Unit& unit, const Footprint& footprint) const;
   void take(CuId cu, const Footprint& footprint);

@@ -8,7 +8,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// CUs 0-1, 2-5 (5 is filled first) and 6-9 (9 is filled first), each with 1,024 threads.
+// Three groups: CUs 0-1, CUs 2-5 (5 is filled first) and CUs 6-9 (9 is filled first). Each CU has 1,024 threads.
 CuArraySpec small() {
   CuArraySpec spec;
   spec.groups = {{.cus = 2}, {.cus = 4, .count = 2, .filled_first = 1}};

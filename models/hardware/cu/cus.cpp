@@ -11,7 +11,7 @@ namespace moire::cu {
 
 namespace {
 
-// Most CUs of one group among those that a queue may use (all CUs if `cus` is empty).
+// The CUs that a queue may use are `cus`, or all if `cus` is empty. Returns the largest number of them in one group.
 std::int64_t most_in_a_group(const CuArraySpec& spec, const std::vector<std::uint32_t>& cus) {
   std::int64_t most = 0;
   std::uint32_t begin = 0;
@@ -68,7 +68,7 @@ const part::Declaration& declaration() {
                             "sustained operating point because of the power limit"},
                 {.key = "slots",
                  .lost = "extra_waves",
-                 .meaning = "Time lost, beyond that wait, because other queues hold places on the CUs",
+                 .meaning = "Time lost because other queues hold places on the CUs, without the wait in lost_cu_wait",
                  .waited = "cu_wait",
                  .waited_meaning =
                      "Time lost waiting for places on CUs, until the first workgroup of each kernel has one"}},

@@ -1,4 +1,4 @@
-// The CUs of all GPUs as a part of the machine: slots for workgroups, and the phases that run on them.
+// The CUs of all GPUs as a part of the machine: places (slots) for workgroups, and the phases that run there.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 namespace moire::cu {
 
 const part::Declaration& declaration();
-// `memory` and `latency` of the GPU's idle memory.
+// `memory`: bandwidth of the GPU's memory. `latency`: latency of the memory without load.
 std::vector<part::Limit> limits(const CuArraySpec& compute, BytesPerSecond memory, Time latency);
 bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program);
 
-// Reports a kernel that cannot run on this GPU at all, and why: a workgroup larger than a CU, or a cluster that is too
+// Reports the first kernel that cannot run on this GPU, because a workgroup is larger than a CU or a cluster is too
 // large.
 std::optional<config::Problem> does_not_fit(const program::Program& program, const CuArraySpec& compute,
                                             const std::string& gpu);

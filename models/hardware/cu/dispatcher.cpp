@@ -35,9 +35,9 @@ bool Dispatcher::place_cluster(Queued& queued, std::uint32_t group, bool first_f
   return true;
 }
 
-// Grids behind others may use the CUs that no earlier grid wants.
+// Finds the CUs that each waiting grid may use: those of its mask that are in no mask of an earlier grid.
 void Dispatcher::find_free_ground() {
-  CuArray::Mask wanted(array_.cus());  // by earlier grids
+  CuArray::Mask wanted(array_.cus());  // CUs in masks of earlier grids
   bool all = false;
   for (Queued& queued : queue_) {
     const CuArray::Mask& mask = masks_[queued.grid.mask];
@@ -61,7 +61,7 @@ void Dispatcher::find_free_ground() {
 
 void Dispatcher::place(std::vector<Placement>& placed) {
   for (Queued& queued : queue_) queued.emptiest.reset();
-  // First the CUs that are "filled first": while one of them is empty, the turn serves only those.
+  // Tries the CUs that are filled first (CuGroupSpec::filled_first). If they get a workgroup, the turn ends.
   for (const bool first_filled : {true, false}) {
     const std::size_t before = placed.size();
     for (const std::uint32_t group : array_.visiting_order()) {

@@ -1,11 +1,11 @@
-// The workgroup dispatcher of one GPU: decides which pending workgroup is placed where, and in which order.
+// The workgroup dispatcher of one GPU: decides which pending workgroup is placed on which CU, and in which order.
 //
 // Grids (running kernels) are served by priority, then by the time at which they became ready. A grid gets CUs only
-// after all workgroups of the grids before it are placed (measured on NVIDIA GPUs: later kernels get leftovers), except
-// on CUs that no grid before it may use.
-// One call of place() is one turn: every group of CUs receives at most one cluster, and a CU is not used while another
-// suitable CU has fewer workgroups. Without the second rule small groups would fill up before large ones, because all
-// groups take part in equally many turns.
+// after all workgroups of the grids before it are placed, except for CUs that no grid before it may use. This was
+// measured on NVIDIA GPUs, where later kernels get the CUs that earlier ones leave.
+// One call of place() is one turn. In a turn, every group of CUs receives at most one workgroup or cluster. A CU gets
+// no workgroup while another suitable CU has fewer workgroups. Without this last rule, small groups would fill up
+// before large ones, because all groups take part in equally many turns.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ class Dispatcher final : public part::Dispatcher {
   struct Queued {
     Grid grid;
     std::int64_t next = 0;
-    CuArray::Mask ground;                   // CUs on which it may be placed while earlier grids wait; empty: all
-    bool blocked = false;                   // no such CU
-    std::optional<std::uint32_t> emptiest;  // of this turn: most workgroups on a CU that may receive one
+    CuArray::Mask ground;                   // CUs that the grid may use while earlier grids wait; empty: all
+    bool blocked = false;                   // true if there is no such CU
+    std::optional<std::uint32_t> emptiest;  // in this turn, CUs with more workgroups than this get none
   };
   bool place_cluster(Queued& queued, std::uint32_t group, bool first_filled, std::vector<Placement>& placed);
 

@@ -65,7 +65,8 @@ std::int64_t first_wave(const CuArraySpec& spec, std::int64_t blockers, std::int
   return static_cast<std::int64_t>(place_all(dispatcher).size());
 }
 
-// Measured: workgroups of the first wave beside k resident ones (configs/hardware/h200.yaml, source gpc_map).
+// Measured: the number of workgroups in the first wave beside k resident workgroups (configs/hardware/h200.yaml, source
+// gpc_map).
 TEST(DispatcherOfH200, FirstWaveBesideResidentWorkgroupsIsTheMeasuredOne) {
   const CuArraySpec spec = h200();
   const std::vector<std::int64_t> blockers{0, 1, 2, 4, 8, 12, 16, 20, 24, 32};
@@ -81,7 +82,7 @@ TEST(DispatcherOfH200, FirstWaveBesideResidentWorkgroupsIsTheMeasuredOne) {
   }
 }
 
-// Measured: cudaOccupancyMaxActiveClusters.
+// Measured with cudaOccupancyMaxActiveClusters.
 TEST(DispatcherOfH200, HoldsTheMeasuredNumberOfClusters) {
   const CuArraySpec spec = h200();
   std::vector<std::int64_t> clusters;
@@ -107,8 +108,9 @@ TEST(Dispatcher, OneTurnGivesEveryGroupOneWorkgroup) {
   EXPECT_TRUE(dispatcher.pending());
 }
 
-// Measured (traces/h200x4/dispatch.csv.zst): 80 workgroups go to 80 SMs before one gets a second, even if 8 fit on
-// each. Groups of two SMs used to take a workgroup per turn like those of 18, and had 8 per SM before others had one.
+// Measured (traces/h200x4/dispatch.csv.zst): 80 workgroups go to 80 SMs before an SM gets a second workgroup, even if 8
+// fit on each. In an earlier model, groups of 2 SMs took as many workgroups per turn as groups of 18 SMs, and had 8
+// workgroups per SM before all other SMs had one.
 TEST(DispatcherOfH200, SmallGroupsDoNotFillUpBeforeTheOthersBegin) {
   Dispatcher dispatcher(h200());
   dispatcher.add({.id = 1, .workgroups = 132 * 8, .footprint = {128, 128 * 32, 16 * 1024}});
@@ -120,8 +122,8 @@ TEST(DispatcherOfH200, SmallGroupsDoNotFillUpBeforeTheOthersBegin) {
   EXPECT_EQ(placed, 132 * 8);
 }
 
-// Four groups of two SMs would each take a cluster of four, with two workgroups per SM, while SMs of other groups are
-// empty.
+// Without the rule of the name, the four groups of two SMs would each take a cluster of four, with two workgroups per
+// SM, while SMs of other groups are empty.
 TEST(DispatcherOfH200, ClustersDoNotStackWhileAnotherGroupHasEmptySms) {
   Dispatcher dispatcher(h200());
   dispatcher.add({.id = 1, .workgroups = 16 * 4, .footprint = {512, 512 * 32, 64 * 1024}, .cluster = 4});

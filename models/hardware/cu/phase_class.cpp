@@ -9,18 +9,18 @@ namespace moire::cu {
 
 namespace {
 
-// The loop in which a workgroup requests bytes.
+// The loop of a workgroup that requests bytes and waits for them.
 struct Loop {
-  double window;  // bytes
+  double window;  // bytes requested per iteration
   double time;    // seconds per iteration on an idle machine
-  double waits;   // how many times the queueing delay of a single load an iteration contains
+  double waits;   // time that an iteration waits in a loaded memory, in queueing delays of a single load
 };
 
-// A workgroup that waits for each batch of loads. A batch of a wavefront takes the latency of its slowest load plus the
-// wavefront's issue time for all of them. Random rows are independent loads; of a contiguous run only the lines of the
-// first instruction are, and the others follow along. In a loaded memory every line waits in a queue, and the longest
-// of n exponential waits is about 1 + ln n times the mean. Dependent loads take one latency each, with nothing else in
-// flight.
+// The loop of a workgroup that waits for each batch of loads. A wavefront's part of a batch takes the latency of its
+// slowest load plus the wavefront's issue time for all its loads. Random rows are independent loads. Of contiguous
+// addresses, only the lines of the first load instruction are independent, because the other lines arrive along with
+// them. In a loaded memory every line waits in a queue, and the longest of n exponentially distributed waits is about
+// 1 + ln n times the mean. Dependent loads take one latency each, with nothing else in flight.
 Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, const part::Latency& latency,
              double clock) {
   const double batch = shape.in_flight.value;
@@ -65,10 +65,10 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double share = shape.in_flight.value / std::max(load.in_flight, shape.in_flight.value);
     const part::PhaseUse use{shape, rank, peer, queue, share};
     const double most = compute.bytes_in_flight_per_cu.value * share;
-    // Loads are in flight, and a copy's stores follow them. Without loads, stores are in flight.
+    // The bytes in flight are those of the loads (a copy's stores follow its loads) or, without loads, of the stores.
     const double loaded = shape.read + shape.peer_read;
     const double led = loaded > 0 ? loaded : shape.write > 0 ? shape.write : shape.peer_write;
-    // CU time per unit of work, as bytes of plain loads: loads, and stores at their own cost.
+    // CU time per unit of work, expressed in bytes of plain loads. A stored byte counts its cost relative to a load.
     const double peer_store_cost = compute.peer_store_cost.value_or(compute.store_cost);
     const double cu_bytes =
         shape.issue_cost * (loaded + compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
@@ -81,12 +81,13 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
                                       : batches(compute, shape, led, latency, load.clock);
     // Load stretches only the queued part of the latency; the rest is a fixed time per batch.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;
-    // The batches limit the rate if they fit into the CU's bytes in flight, or if their pauses leave part of that
-    // unused.
+    // The time of the batches limits the rate if a batch fits into the workgroup's share of the CU's bytes in flight,
+    // or if batches without this limit would still be slower than the limit allows.
     const double in_time = std::max(spec.latency * loop.waits, single);
     const bool in_batches = loop.window <= most || loop.window / loop.time <= most / in_time;
     spec.window = (in_batches ? loop.window : most) / loop.waits / led;
-    // Otherwise the CU's limit holds: its other workgroups use the time in which this one requests nothing.
+    // Otherwise the CU's limit holds, without a delay: other workgroups of the CU use the time in which this workgroup
+    // requests nothing.
     spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
     if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;

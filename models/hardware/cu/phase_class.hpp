@@ -1,12 +1,14 @@
 // Maps a workgroup's demands (PhaseShape) and the load of its CU to a class of the sharing law:
 //
-//   rate <= window / (L(load) + delay)   Little's law; window = what the workgroup keeps in flight, at most its share
-//                                        of the CU's limit
-//   rate <= its share of the CU's load/store rate and of its arithmetic rate, and peer-store window / link latency
+//   rate <= window / (L(load) + delay)   Little's law. window = bytes that the workgroup keeps in flight, at most its
+//                                        share of the CU's limit. L = latency, which grows with the load of the memory.
+//                                        delay = time of a round trip besides the latency, independent of load.
+//   rate <= the workgroup's share of the CU's load/store rate, its share of the CU's arithmetic rate, and peer-store
+//                                        window / link latency
 //   weight = bytes in flight
 //
-// The rate of a copy is set by its loads: measured, 8 KiB in flight copy 8 KiB / 396 ns = 20.7 GB/s
-// (docs/explanation/sharing.md).
+// The bytes in flight of a copy are those of its loads. Measured on an H200: a copy with 8 KiB in flight runs at 8 KiB
+// / 396 ns = 20.7 GB/s (docs/explanation/sharing.md).
 #pragma once
 
 #include "models/hardware/cu/spec.hpp"
@@ -18,20 +20,20 @@ namespace moire::cu {
 struct CuLoad {
   double in_flight = 0;         // bytes, sum over workgroups that move data
   std::uint32_t computing = 0;  // workgroups that do arithmetic
-  double port_share = 1;        // share of its bytes in flight that the CU's port passes on to a saturated memory
+  double port_share = 1;        // share of the bytes in flight that the CU's port passes on to a saturated memory
   double group_in_flight = 0;   // bytes, over all CUs of the group; 0: no limit per group
   double clock = 1;             // relative to the clock at which the CU's rates hold
   double computing_share = 0;   // share of the CU's matrix rate that this workgroup gets; 0: an equal share
   bool operator==(const CuLoad&) const = default;
 };
 
-// Clock relative to the highest one while CUs draw `power` in total (unit: one CU of dense matrix arithmetic). Dynamic
-// power grows with the cube of the clock, because voltage follows frequency; matrix_clock calibrates the power limit
-// with all CUs busy.
+// Clock relative to the highest clock while the CUs draw `power` in total (unit: one CU with dense matrix arithmetic on
+// random data): matrix_clock / clock x (CUs / power)^(1/3), at most 1. Dynamic power grows with the cube of the clock,
+// because the voltage follows the frequency. matrix_clock is the clock that the power limit allows with all CUs busy.
 double clock_share(const CuArraySpec& compute, double power);
 
-// The class of workgroups on CUs with this load. The other parts of the site add their demands on memory and links.
-// `queue` selects the copy of a resource where queues have their own.
+// The class of the workgroups with this shape on CUs with this load. The parts of the site add the demands on memory
+// and links. If queues have their own copies of a resource (counterfactual run), `queue` selects the copy.
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                             part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue = 0);
 

@@ -64,8 +64,8 @@ class H200 : public ::testing::Test {
   }
 };
 
-// Measured: 512 threads with 16 B in flight each copy 19.7 GB/s on an idle GPU; with 64 and 128 B each, 48.6 and 49.0
-// GB/s.
+// Measured on an idle GPU: a workgroup of 512 threads with 16 B in flight per thread copies 19.7 GB/s. With 64 and 128
+// B per thread, it copies 48.6 and 49.0 GB/s.
 TEST_F(H200, ASmallCopyIsBoundByLatencyALargeOneByItsSm) {
   for (const auto& [batch, measured] : {std::pair{8192., 19.7}, {32768., 48.6}, {65536., 49.0}}) {
     PhaseShape shape = waited_for(copy(batch));
@@ -74,8 +74,8 @@ TEST_F(H200, ASmallCopyIsBoundByLatencyALargeOneByItsSm) {
   }
 }
 
-// A copy whose batch exceeded the CU's bytes in flight used to overlap its stores with its loads, and was faster than
-// one that fitted.
+// In an earlier model, a copy whose batch exceeded the CU's bytes in flight overlapped its stores with its loads. It
+// was faster than a copy whose batch fitted.
 TEST(PhaseClass, MoreRoomInFlightIsNeverSlower) {
   machine::SystemSpec system = load_system("4xh200.yaml");
   for (const double batch : {4096., 38400., 65536.}) {
@@ -110,7 +110,8 @@ TEST_F(H200, ABatchOfARunOfAddressesComesFaster) {
   }
 }
 
-// Measured: 3.81, 14.4, 27.2 and 50.7 GB/s from a peer's memory.
+// Measured: one workgroup loads 3.81, 14.4, 27.2 and 50.7 GB/s from a peer's memory with batches of 4, 16, 32 and 64
+// KiB.
 TEST_F(H200, LoadsFromAPeerTakeTheirOwnLatency) {
   for (const auto& [batch, measured] : {std::pair{4096., 3.81}, {16384., 14.4}, {32768., 27.2}, {65536., 50.7}}) {
     const PhaseShape load{.name = "load", .peer_read = 1, .pipelined = false, .in_flight = {batch}};
@@ -118,8 +119,8 @@ TEST_F(H200, LoadsFromAPeerTakeTheirOwnLatency) {
   }
 }
 
-// Measured: 4,595 GB/s read, 4,298 written, 1,818 copied (as much read as written), and 4,440 of random rows of 512 B.
-// The file is fitted to all rows of each benchmark, not only to these.
+// Measured: the GPU reads 4,595 GB/s, writes 4,298, copies 1,818 (reads and writes as much each), and reads 4,440 in
+// random rows of 512 B. h200.yaml is fitted to all rows of each benchmark, not only to these numbers.
 TEST_F(H200, TheMemoryServesReadsWritesAndTheirMixAsMeasured) {
   const auto most = [&](const PhaseShape& shape) {
     return machine->gpu().hbm.bandwidth.value / demands(*machine, class_of(shape))["rank 0 HBM"] * 1e-9;
@@ -226,8 +227,8 @@ TEST_F(Example, ABatchThatIsWaitedForKeepsNothingInFlightMeanwhile) {
   EXPECT_DOUBLE_EQ(rate_alone(*machine, class_of(read, {20e3, 0})), 40e9) << "20 kB in 400 ns + 20 kB / 200 GB/s";
 }
 
-// Two batches and a load that they depend on: three latencies, 2 x 10 kB at 200 GB/s, and 150 ns in which nothing is
-// requested.
+// A unit of work has two batches of 10 kB and one load on which they depend. It takes three latencies of 400 ns,
+// 2 x 10 kB at 200 GB/s, and 150 ns in which nothing is requested.
 TEST_F(Example, DependentLoadsAndPausesAreTimeWithNothingInFlight) {
   const PhaseShape task{.name = "task",
                         .read = 20e3,
@@ -252,8 +253,8 @@ TEST_F(Example, AWavefrontsRandomRowsComeOneByOne) {
   EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 0}).delay, 20e3 / (wavefronts / 4 * 10e9));
 }
 
-// A wavefront waits for 16 rows of 512 B, that is 64 lines. Alone it takes the time of the slowest line; in a saturated
-// memory it waits for the slowest in the queue: 1 + ln 64 times the wait of a single line.
+// A wavefront waits for 16 rows of 512 B, which are 64 lines. On an idle memory, the wait takes the latency of the
+// slowest line. In a saturated memory, the slowest line waits 1 + ln 64 times as long in the queue as a single line.
 TEST_F(Example, ABatchWaitsForItsSlowestLine) {
   system.node.gpu.compute.load_per_wavefront = BytesPerSecond{10e9};
   system.node.gpu.hbm.latency_spread = Time::from_ns(50);
@@ -273,7 +274,7 @@ TEST_F(Example, ABatchWaitsForItsSlowestLine) {
   rows.random_rows = false;
   EXPECT_NEAR(class_of(rows, load).delay * (1 + slowest) + 100e-9 * (1 + slowest),
               400e-9 + 50e-9 * std::log(4.) + 8192 / 10e9, 1e-15);
-  // Nine of ten rows hit, but rarely all 16.
+  // Nine of ten rows hit, but all 16 rows rarely hit together.
   rows.random_rows = true;
   rows.read_miss = 0.1;
   const double all_hit = std::pow(0.9, 16);

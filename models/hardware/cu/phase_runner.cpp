@@ -11,13 +11,13 @@ namespace moire::cu {
 namespace {
 
 // Step of the clock share. Without steps, every workgroup that comes or goes would move all others to new classes.
-// Rates follow the clock, so they are correct within a step.
+// Rates are proportional to the clock, so they are correct to within one step.
 constexpr double clock_step = 0.01;
-// The port share is quantised to quarters of its queue; smaller changes hardly affect workgroups.
+// The bytes in flight at a port count in steps of port_queue / port_steps. Smaller changes hardly affect workgroups.
 constexpr double port_steps = 4;
-// Step of a group's bytes in flight: one CU's capacity, but at most this many bytes. Rounding up takes rate from a lone
-// workgroup only if it is limited by the group, and 128 KiB at 1 TB/s per group take 131 ns, less than any memory's
-// latency.
+// A group's bytes in flight are rounded up to a step: bytes_in_flight_per_cu, but at most this many bytes. Rounding up
+// slows a lone workgroup only if step / load_per_group exceeds the latency of the memory. 128 KiB at 1 TB/s take 131
+// ns, less than the latency of any memory.
 constexpr double group_step = 128 * 1024;
 
 }  // namespace
@@ -55,8 +55,8 @@ void PhaseRunner::add_paths() {
   }
 }
 
-// In steps: otherwise a workgroup that comes or goes would move all its neighbours to new classes, for a negligible
-// change of rates.
+// The share changes in steps. Otherwise, a workgroup that comes or goes would move all its neighbours to new classes,
+// although their rates hardly change.
 double PhaseRunner::port_share(const Path& port) const {
   const double queue = compute_.port_queue->value;
   return std::min(1.0, port_steps / std::ceil(port_steps * port.asked / queue));
@@ -104,8 +104,8 @@ void PhaseRunner::share_paths() {
   changed_paths_.clear();
 }
 
-// In steps, and only for changes of more than a step: otherwise every workgroup that comes or goes would move all
-// others to new classes.
+// The clock changes in steps, and only if it is off by a step or more. Otherwise, every workgroup that comes or goes
+// would move all others to new classes.
 void PhaseRunner::set_clocks() {
   for (const std::uint32_t number : changed_clocks_) {
     Clock& clock = clocks_[number];
@@ -116,7 +116,7 @@ void PhaseRunner::set_clocks() {
     if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < clock_step)) continue;
     clock.share = share;
     if (auto* meters = site_.find<part::Meters>()) meters->clock_left(number % site_.ranks(), share);
-    // The CUs of this clock, in every per-queue copy.
+    // Updates the CUs with this clock. If queues have their own CUs but share the clock, these are CUs of every queue.
     const auto step_to_next = static_cast<std::uint32_t>(clocks_.size()) * cus_;
     for (std::uint32_t first = number * cus_; first < units_.size(); first += step_to_next) {
       for (std::uint32_t at = first; at < first + cus_; ++at) {
@@ -131,7 +131,8 @@ void PhaseRunner::set_clocks() {
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
   shapes_.push_back(shape);
   queues_.push_back(queue);
-  // Rounded to whole bytes, so that a CU's sum returns to exactly the same value when workgroups come and go.
+  // Bytes in flight are rounded to whole bytes. So the sum over a CU is exact, and returns to the same value when
+  // workgroups come and go.
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
   return static_cast<ShapeId>(shapes_.size() - 1);
 }
@@ -203,7 +204,7 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
     const Key& key = keys_[id];
     if (key.rank != rank || key.shape < first || key.shape >= first + count) continue;
     const auto made = classes_.find(key);
-    if (made == classes_.end() || made->second != id) continue;  // a class that does not belong to a key of this map
+    if (made == classes_.end() || made->second != id) continue;  // a class of another part, whose keys_ entry is unused
     for (const core::Demand& demand : sharing.spec(id).demands) {
       for (const part::Rank other : others)
         sharing.serve(own[other].at(place[demand.capacity]), demand.per_work * sharing.done(id));
@@ -211,7 +212,7 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
   }
 }
 
-// Each workgroup that does arithmetic gets `younger_matrix_share` of the share of the one before it.
+// Each workgroup that does arithmetic gets `younger_matrix_share` of the share of the next older workgroup.
 void PhaseRunner::share_arithmetic(const Unit& unit) {
   double sum = 0;
   double share = 1;
@@ -225,15 +226,15 @@ void PhaseRunner::share_arithmetic(const Unit& unit) {
   }
 }
 
-// Only now is it known who ends and who starts on a CU in the same picosecond; in a steady stream of workgroups nobody
-// changes class.
+// Runs at the end of an instant, because only then all workgroups that end and start on a CU in this picosecond are
+// known. If one workgroup replaces another of the same kind, no class changes.
 void PhaseRunner::settle() {
   set_clocks();
   if (!paths_.empty()) share_paths();
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
-    // Who is the oldest may have changed though the load is what it was.
+    // The load may be the same although other workgroups are now the oldest.
     const bool by_age = compute_.younger_matrix_share < 1 && unit.load.computing > 1;
     if (unit.load == unit.applied && !by_age) continue;
     unit.applied = unit.load;

@@ -27,8 +27,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void leave(Seat seat) override;
   void stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) override;
 
-  // Starts what was requested in this instant and moves activities to other classes if the load of their CU changed;
-  // runs before the sharing settles.
+  // Starts the phases that were requested in this instant, and moves activities to other classes if the load of their
+  // CU has changed. Runs before the sharing law is solved for the instant.
   void settle() override;
   void fire(std::uint64_t seat) override;
 
@@ -41,7 +41,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     bool present = false;        // counts towards the load of its CU
     double computing_share = 0;  // share of its CU's matrix rate; 0: an equal share
     core::ActivityId activity = core::no_id;
-    // The classes used last in this seat, as a cache: the next phase often uses one of them again.
+    // The two classes used last in this seat. They save a look-up, because the next phase often uses one of them again.
     std::array<core::ClassId, 2> last{core::no_id, core::no_id};
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
@@ -51,23 +51,23 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     CuLoad load;
     CuLoad applied;
     bool changed = false;
-    double asked = 0;  // its bytes in flight as counted by its port and group
-    double power = 0;  // power of the arithmetic on it
+    double asked = 0;  // bytes in flight that its port and its group count for it
+    double power = 0;  // sum of PhaseShape::power over its workgroups
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
-    std::vector<Seat> seats;  // of those that are present, the oldest first
+    std::vector<Seat> seats;  // of the workgroups that count towards its load, the oldest first
   };
   // CUs that share a path to the memory system: a port or a group.
   struct Path {
     std::uint32_t first_unit = 0;
     std::uint32_t last_unit = 0;
     double asked = 0;  // bytes in flight, sum over its CUs
-    double told = -1;  // what its CUs were told last: the port's share, or the group's bytes in flight
+    double told = -1;  // value that its CUs have in their load: the port's share, or the group's bytes in flight
     bool changed = false;
   };
   // The clock of a GPU, which matrix arithmetic lowers.
   struct Clock {
-    double power = 0;  // sum over its CUs
+    double power = 0;  // sum over its CUs, each of which counts 1 at most
     double share = 1;  // fraction of the highest clock
     bool changed = false;
   };
@@ -92,7 +92,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double amount;
   };
 
-  // In a counterfactual run, units and clocks exist once per queue.
+  // If a counterfactual run gives every queue its own CUs or clocks, units or clocks exist once per queue.
   std::uint32_t unit_of(const Occupant& occupant) const {
     const part::Rank copy = own_cus_ ? queues_[occupant.shape] * site_.ranks() : 0;
     return (copy + occupant.rank) * cus_ + occupant.cu;

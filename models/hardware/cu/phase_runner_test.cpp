@@ -102,8 +102,8 @@ TEST_F(PhaseRunnerTest, WorkgroupsThatFollowOneAnotherInTheSameInstantNeedNoSolv
   EXPECT_EQ(loop.now(), Time::from_ns(40 * 20));
 }
 
-// The load of a CU is a sum that workgroups enter and leave. It must return to the same value to the last bit, or every
-// change would create a new class.
+// Workgroups add their bytes in flight to the load of a CU, and subtract them later. The sum must return to the same
+// value to the last bit, or every change would create a new class.
 TEST_F(PhaseRunnerTest, FractionsOfBytesInFlightMakeNoMoreClassesThanWholeOnes) {
   const auto churn = [&](const std::vector<double>& in_flight) {
     const std::size_t before = machine->sharing().classes();
@@ -151,7 +151,7 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
   const auto four = machine::build_or_throw(machine::example_system(4), other);
   part::Phases& stores = four->service<part::Phases>();
   const ShapeId store = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}}, 0);
-  // 3 x 8 CUs x 50 GB/s into one port of 300 GB/s: 12.5 B/ns each.
+  // 3 x 8 CUs could store 50 GB/s each, but share one port of 300 GB/s: 12.5 B/ns each.
   ends.clear();
   then = [&](Seat seat) {
     ends[seat] = other.now().ns();
@@ -164,7 +164,8 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
 
 // --- Paths to the memory system that CUs share
 
-// One group of 3 CUs, two behind one port and one behind another. Every CU requests 40 kB.
+// A GPU with one group of 3 CUs. CUs 0 and 1 are behind one port and CU 2 is behind another port. Each CU has 40 kB in
+// flight.
 class SharedWay : public ::testing::Test, public core::EventSink {
  protected:
   machine::SystemSpec system = machine::example_system(1);
@@ -191,7 +192,8 @@ class SharedWay : public ::testing::Test, public core::EventSink {
   }
 };
 
-// The port counts 40 kB: its two CUs get 20 kB each of a memory of 100 B/ns, the third gets 40 kB.
+// A port passes 40 kB in flight to the saturated memory of 100 B/ns. So CUs 0 and 1 have a weight of 20 kB each, and
+// CU 2 has 40 kB.
 TEST_F(SharedWay, PortsShareASaturatedMemoryAlike) {
   system.node.gpu.hbm.bandwidth = {100e9};
   system.node.gpu.compute.port_queue = Bytes{40e3};
@@ -208,7 +210,7 @@ TEST_F(SharedWay, APortWithRoomLeavesSharesAsTheyAre) {
   EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 360}, {1, 360}, {2, 360}}));
 }
 
-// One CU alone gets 100 B/ns; two share 120 B/ns, so the first 120 ns bring 60 B/ns each.
+// One CU alone gets 100 B/ns, so 12 kB take 120 ns. Two CUs share the group's 120 B/ns, so 12 kB each take 200 ns.
 TEST_F(SharedWay, AGroupsRateIsShared) {
   system.node.gpu.compute.port_queue = Bytes{1e9};
   system.node.gpu.compute.load_per_group = BytesPerSecond{120e9};
@@ -221,7 +223,8 @@ TEST_F(SharedWay, AGroupsRateIsShared) {
   EXPECT_EQ(ends[1] - before, 120);
 }
 
-// A group's bytes in flight used to be rounded up to whole CUs, so a lone workgroup's share fell as CUs got more room.
+// A group's bytes in flight were once rounded up to multiples of bytes_in_flight_per_cu. So a lone workgroup's share
+// fell when bytes_in_flight_per_cu grew.
 TEST_F(SharedWay, MoreRoomInFlightLeavesALoneWorkgroupItsRate) {
   system.node.gpu.compute.port_queue = Bytes{1e9};
   system.node.gpu.compute.load_per_group = BytesPerSecond{1e12};
@@ -259,7 +262,7 @@ TEST_F(AgeTest, TheOldestComputesFastest) {
   begin(0, matrix, 5e6);
   begin(1, matrix, 5e6);
   loop.run();
-  // 2/3 and 1/3 of the CU for 1.5 us, then the younger one has all of it for its other half.
+  // The workgroups get 2/3 and 1/3 of the CU for 1.5 us. Then the younger one has the whole CU for its other half.
   EXPECT_NEAR(ends.at(0), 1500, 1e-3);
   EXPECT_NEAR(ends.at(1), 2000, 1e-3);
 }
@@ -329,7 +332,7 @@ TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
   EXPECT_NEAR(ends.at(0), 2000 / 0.63, 1e-3) << "half of the CUs: 0.5 x cbrt(2), in steps of 0.01";
 }
 
-// A clock below half a step used to be rounded to zero.
+// A clock below half a step of 1 % was once rounded to zero.
 class SlowClockTest : public ClockTest {
  protected:
   SlowClockTest() : ClockTest(1e6) {}

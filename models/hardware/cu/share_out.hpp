@@ -14,10 +14,11 @@ struct CuWish {
   std::int64_t limit = 0;      // most CUs it may use, shared with other queues
 };
 
-// The CUs of each wish in ascending order; empty if it may use all. Wishes take CUs one after the other, from the
-// groups in proportion to their sizes: one of each XCD for every eight on an MI300X. If workgroups come in clusters,
-// whole steps (compute.partition_step) of one group are taken. Reservations come first; limits share the remaining CUs
-// and overlap only if they must. The wishes must fit.
+// Returns the CUs of each wish in ascending order; an empty list means all CUs. Wishes get CUs one after the other,
+// from all groups in proportion to the sizes of the groups: on an MI300X, eight CUs are one of each XCD. If the GPU
+// supports clusters of workgroups, whole steps (compute.partition_step) of one group are taken. Reservations get CUs
+// first. Limits share the remaining CUs, and overlap only if these are too few. The GPU must have enough CUs for the
+// wishes.
 std::vector<std::vector<std::uint32_t>> share_out(const CuArraySpec& spec, const std::vector<CuWish>& wishes);
 
 }  // namespace moire::cu

@@ -29,7 +29,8 @@ TEST(ShareOut, AReservationTakesOneOfEachGroup) {
   EXPECT_EQ(shares[0].front(), 1);
 }
 
-// A cluster lies in one group: eight SMs of an H200 are from one GPC, the next eight from another one.
+// A cluster must be in one group. So a reservation of eight SMs of an H200 is from one GPC, and the next eight SMs are
+// from another GPC.
 TEST(ShareOut, WithClustersAReservationTakesWholeSteps) {
   CuArraySpec spec = groups({{.cus = 2}, {.cus = 16, .count = 2}});
   spec.cluster_max = 16;
@@ -43,7 +44,7 @@ TEST(ShareOut, WithClustersAReservationTakesWholeSteps) {
 
 TEST(ShareOut, UnequalGroupsGiveInProportion) {
   const CuArraySpec spec = groups({{.cus = 2}, {.cus = 6}, {.cus = 4}});
-  // 6 CUs: 1, 3 and 2 of the groups.
+  // The 6 CUs are 1, 3 and 2 CUs of the three groups.
   EXPECT_THAT(share_out(spec, {{.partition = 6}, {}})[0], ElementsAre(0, 2, 3, 4, 8, 9));
 }
 
@@ -56,7 +57,7 @@ TEST(ShareOut, ReservationsAreDisjointAndTheRestIsForTheOthers) {
   EXPECT_EQ(shares[3], shares[1]);
 }
 
-// Two limits that fit side by side do not overlap; others overlap as little as possible.
+// Two limits overlap only if the CUs do not suffice for both, and then as little as possible.
 TEST(ShareOut, LimitsMeetOnlyWhereTheyHaveTo) {
   const CuArraySpec spec = groups({{.cus = 4, .count = 2}});
   const auto apart = share_out(spec, {{.limit = 6}, {.limit = 2}});

@@ -103,7 +103,7 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.check("groups", [](const CuArraySpec& s) -> std::optional<config::Problem> {
     if (s.groups.empty())
       return config::Problem{"the GPU has no compute units", "write groups: [{cus: 16, count: 8}] with sources"};
-    constexpr std::int64_t most = 65536;  // the replay keeps their numbers in 16 bits
+    constexpr std::int64_t most = 65536;  // the replay keeps the number of a CU in 16 bits
     if (s.total_cus() > most)
       return config::Problem{fmt::format("the groups have {} CUs", s.total_cus()), fmt::format("{} at most", most)};
     return std::nullopt;

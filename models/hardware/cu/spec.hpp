@@ -1,4 +1,4 @@
-// Spec of a GPU's compute-unit array: CUs (AMD) or SMs (NVIDIA) in groups (shader engines, XCDs, GPCs).
+// The specification of a GPU's compute units: CUs (AMD) or SMs (NVIDIA) in groups (shader engines, XCDs, GPCs).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace moire::cu {
 struct CuGroupSpec {
   std::int64_t cus = 0;
   std::int64_t count = 1;
-  // CUs of the group that an empty GPU fills before all others (H200: the ninth TPC of some GPCs).
+  // Number of CUs of the group that the dispatcher fills first when the GPU is empty (H200: the ninth TPC of some
+  // GPCs).
   std::int64_t filled_first = 0;
   static void describe(config::Describer<CuGroupSpec>& d);
 };
@@ -42,22 +43,22 @@ struct CuArraySpec {
   double younger_matrix_share = 1;
   std::optional<PerSecond> matrix_clock;  // while all CUs do matrix arithmetic on random data; absent: `clock`
   Bytes bytes_in_flight_per_cu;
-  // Number of CUs behind each port to the memory system, in CU order (H200: CPCs of three and of two TPCs). A port may
-  // serve CUs of several groups. Empty: ports limit nothing.
+  // Number of CUs behind each port to the memory system, in the order of the CUs (H200: CPCs of three and of two TPCs).
+  // A port may serve CUs of several groups. Empty: no port limits its CUs.
   std::vector<std::int64_t> ports;
-  std::optional<Bytes> port_queue;               // most bytes in flight of one port that count at a saturated memory
-  std::optional<BytesPerSecond> load_per_group;  // load rate of all CUs of a group
-  BytesPerSecond load_store_per_cu;              // load rate of one CU
-  std::optional<BytesPerSecond> load_per_wavefront;  // in a batch that is waited for; absent: load_store_per_cu
+  std::optional<Bytes> port_queue;                   // most bytes in flight of a port that count at a saturated memory
+  std::optional<BytesPerSecond> load_per_group;      // load rate of all CUs of a group
+  BytesPerSecond load_store_per_cu;                  // load rate of one CU
+  std::optional<BytesPerSecond> load_per_wavefront;  // in a batch that it waits for; absent: load_store_per_cu
   double store_cost = 1;                             // CU time per stored byte, relative to a loaded byte
   std::optional<double> peer_store_cost;             // the same for bytes stored to a peer; absent: store_cost
   Time launch_interval;                              // between two workgroup launches of one group's dispatcher
-  Time slot_refill;                                  // from a workgroup's end until a pending one starts in its slot
-  Time refill_interval;                              // between two such starts on one CU
+  Time slot_refill;                                  // from a workgroup's end to the next one's start in its slot
+  Time refill_interval;                              // between the starts of two workgroups in slots of one CU
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;
-  // The same array at `share` of its clock, including all values that follow the clock (as cu::declaration).
+  // The same CUs at `share` of their clock. All values that scale with the clock (cu::declaration) change as well.
   CuArraySpec at_clock(double share) const;
 };
 

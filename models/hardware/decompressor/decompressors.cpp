@@ -57,7 +57,7 @@ void Decompressors::use(const part::CopyUse& use, core::ClassSpec& spec) const {
 }
 
 core::ClassId Decompressors::class_of(const part::CopyUse& use) {
-  const bool own = site_.apart().has("memory");  // in this counterfactual run every queue has its own memory
+  const bool own = site_.apart().has("memory");  // a counterfactual run gives every queue its own memory
   const auto [known, fresh] = classes_.try_emplace({use.rank, own ? use.queue : 0, use.ratio}, core::no_id);
   if (fresh) {
     core::ClassSpec spec;

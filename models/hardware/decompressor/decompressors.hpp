@@ -1,6 +1,7 @@
 // The decompression engines of all GPUs as a part of the machine.
 //
-// Buffers wait in one FIFO per GPU. An engine takes `command` for a buffer, then plain bytes / shared rate.
+// Buffers wait in one FIFO per GPU. An engine spends `command` on a buffer, and then its decompressed bytes / rate. The
+// rate is the engine's bandwidth or, if lower, its share of the L2 and the memory.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ const part::Declaration& declaration();
 class Engines final : public core::EventSink {
  public:
   struct Request {
-    core::ClassId work = core::no_id;  // class of the sharing law, in plain bytes
+    core::ClassId work = core::no_id;  // class of the sharing law; its unit of work is a decompressed byte
     part::CopyRequest asked;
   };
   Engines(const DecompressorSpec& spec, core::RunLoop& loop, core::Sharing& sharing);
@@ -49,7 +50,7 @@ class Engines final : public core::EventSink {
 
 class Decompressors final : public part::Part, public part::Decompressors, public part::Shared {
  public:
-  // `spec` is absent if the GPUs have no engine; programs that decompress are refused then.
+  // `spec` is absent if the GPUs have no engine. submit() must not be called then.
   Decompressors(part::Site& site, const std::optional<DecompressorSpec>& spec);
   void submit(const part::CopyRequest& request) override;
   part::Copies::Finished finished(part::Rank rank) const override { return engines_[rank]->finished(); }

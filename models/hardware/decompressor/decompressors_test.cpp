@@ -16,7 +16,7 @@ struct Ends final : core::EventSink {
   Time last;
 };
 
-// The time of `buffers` buffers of 1 MB that all arrive at the start.
+// Returns when the last of `buffers` buffers of 1 MB is decompressed. All are submitted at the start.
 Time time_of(std::int64_t buffers, std::int64_t engines, Time ready = {}) {
   core::RunLoop loop;
   part::Site site(loop, 1, 1, {}, {});

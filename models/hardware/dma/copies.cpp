@@ -60,7 +60,8 @@ void Copies::use(const part::CopyUse& use, core::ClassSpec& spec) const {
   spec.weight = spec_.bytes_in_flight.value;
 }
 
-// One class per peer for copies to it, and two for copies within the GPU: through memory, and within the cache.
+// Returns the class of a copy. There is one class for copies to each peer, and there are two for copies within the GPU:
+// through memory, and within the cache.
 core::ClassId Copies::class_of(const part::CopyUse& use) {
   // Queues share classes unless a counterfactual run gives them their own memories or links.
   const bool own = site_.apart().has("memory") || site_.apart().has("links");

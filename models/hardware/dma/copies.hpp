@@ -10,7 +10,8 @@
 namespace moire::dma {
 
 const part::Declaration& declaration();
-// `port`: bandwidth of all copies of a GPU together; `path`: bandwidth to one peer.
+// `port`: bandwidth that a GPU's port gives to all its copies together. `path`: bandwidth that one copy to a peer can
+// get from the links.
 std::vector<part::Limit> limits(const DmaSpec& dma, BytesPerSecond port, BytesPerSecond path,
                                 const program::Program& program);
 bool shares(const program::Program& program);

@@ -1,11 +1,11 @@
 // The DMA engines of one GPU. Copies wait for an engine, and copies to peers also for one of the slots in which copies
 // make progress.
 //
-// The first byte of a copy moves at the later of
-//   - first_command after the copy may begin (it is enqueued and its dependencies are done), and
-//   - next_command after the end of the previous copy on the engine if that was of the same queue, else switch_command:
-//     the engine has already read the command, but not switched to its queue.
-// After that, the copy takes bytes / shared rate.
+// The first byte of a copy moves at the later of two times:
+//   - first_command after the copy may begin (it is enqueued, and the operations before it have ended),
+//   - next_command after the end of the engine's previous copy if that copy was of the same queue, else switch_command
+//     after it. The engine has read the command during the previous copy, but has not switched to its queue.
+// Then the copy takes bytes / rate, where the sharing law determines the rate.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class Engines final : public core::EventSink {
   DmaSpec spec_;
   core::RunLoop& loop_;
   core::Sharing& sharing_;
-  std::vector<Engine> engines_;  // the DMA engines, then an entry for each running copy kernel (copies within the GPU)
+  std::vector<Engine> engines_;  // the DMA engines, then an entry for each copy kernel that runs
   std::deque<CopyRequest> queue_;
   std::int64_t running_ = 0;
   Finished finished_{};

@@ -21,7 +21,8 @@ void PrintTo(const Done& d, std::ostream* out) {
   *out << "copy " << d.copy << " at " << d.us << " us on engine " << d.engine << " from " << d.begin_us << " us";
 }
 
-// Engines of 100 GB/s into one port of 150 GB/s: 1 MB takes 10 us alone, and 13.3 us if two engines share the port.
+// Engines of 100 GB/s write into one port of 150 GB/s: 1 MB takes 10 us alone, and 13.3 us if two engines share the
+// port.
 class EnginesTest : public ::testing::Test, public core::EventSink {
  protected:
   core::RunLoop loop;

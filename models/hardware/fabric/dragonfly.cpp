@@ -62,8 +62,8 @@ void Dragonfly::route(core::EndpointId source, core::EndpointId destination, std
   const std::uint32_t further = (destination / group_endpoints() + groups_ - group) % groups_;
   const std::uint32_t from = source / router_endpoints_ % routers_;
   const std::uint32_t to = destination / router_endpoints_ % routers_;
-  // Hash only positions within groups and the distance between them, so that a route is the same wherever the groups
-  // are.
+  // Hashes only the endpoints' positions within their groups and the distance of the groups, not the groups' numbers.
+  // So routes are the same from every group (turns()).
   std::uint64_t hash = hash_of(std::uint64_t{source % group_endpoints()} << 32 | destination % group_endpoints(),
                                flow + further * 0x9e3779b9U, seed_);
   const auto draw = [&hash](std::uint32_t count) {
@@ -71,7 +71,7 @@ void Dragonfly::route(core::EndpointId source, core::EndpointId destination, std
     hash = hash_of(hash, 0, 0);
     return drawn;
   };
-  // From one router or spine of a group to another.
+  // Appends the links from router or spine `a` of a group to its router or spine `b`.
   const auto within = [&](std::uint32_t in_group, std::uint32_t a, bool a_is_spine, std::uint32_t b, bool b_is_spine) {
     if (spines_ == 0) {
       between(in_group, a, b, path);

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* link_latency_text = "Latency of one cable";
 constexpr const char* switch_latency_text = "Latency of one switch, from port to port";
 constexpr const char* reduction_text =
-    "How the switches add up what several NICs send (in-network reduction); absent: they do not";
+    "How the switches add up what several NICs send (in-network reduction); absent: the switches do not add";
 constexpr const char* hash_text = "Seed of the hash: another seed sends queue pairs on other routes";
 
 template <class Spec>
@@ -49,7 +49,7 @@ void describe_two_levels(config::Describer<Spec>& d) {
   });
 }
 
-// A link takes about 100 bytes and routes are computed over all links; a larger number is taken for a mistake.
+// Most links of a fabric. A link takes about 100 bytes of memory. A larger number is taken for a mistake in the file.
 constexpr double most_links = 2e6;
 
 bool few_links(double links, const char* fewer, config::Problem& error) {
@@ -65,7 +65,7 @@ bool planes_fit(const TwoLevelSpec& spec, double endpoints, double leaves, confi
   return few_links(2 * planes * (endpoints + leaves * static_cast<double>(spec.spines)), "planes or spines", error);
 }
 
-// An uplink that is narrower than a NIC port cannot be built: a leaf would need less than one cable per spine.
+// Refuses uplinks that are narrower than a NIC port: a leaf would need less than one cable per spine.
 bool uplinks_fit(const TwoLevelSpec& spec, std::int64_t ports_per_leaf, config::Problem& error) {
   const double ports = static_cast<double>(ports_per_leaf) / spec.oversubscription;
   const double cables = ports / static_cast<double>(spec.spines);
@@ -178,7 +178,7 @@ void DragonflySpec::describe(config::Describer<DragonflySpec>& d) {
     if (routers * s.global_links >= s.groups - 1) return std::nullopt;
     return config::Problem{fmt::format("a group has {} global links, but there are {} other groups",
                                        routers * s.global_links, s.groups - 1),
-                           fmt::format("use at least {} for each", (s.groups - 2 + routers) / routers)};
+                           fmt::format("set global_links to at least {}", (s.groups - 2 + routers) / routers)};
   });
 }
 

@@ -29,10 +29,10 @@ struct DirectSpec {
   static void describe(config::Describer<DirectSpec>& d);
 };
 
-// What a switch needs to add up what several NICs send.
+// How fast a switch adds up what several NICs send (in-network reduction).
 struct ReductionSpec {
-  BytesPerSecond rate;  // bytes of sums per second for each group of NICs
-  Time latency;         // of the sum in one switch
+  BytesPerSecond rate;  // bytes of the result per second, for each group of NICs
+  Time latency;         // of the addition in one switch
   static void describe(config::Describer<ReductionSpec>& d);
 };
 
@@ -85,8 +85,8 @@ struct TorusSpec {
 };
 
 enum class DragonflyRouting {
-  minimal,  // over one global link
-  valiant,  // over two, via a group selected by the hash of the queue pair: twice the load, evenly spread
+  minimal,  // a route uses one global link
+  valiant,  // a route uses two global links, via a group that a hash selects: twice the load, but evenly spread
 };
 
 struct DragonflyLinkSpec {
@@ -131,16 +131,18 @@ struct FabricSpec {
   static void describe(config::Describer<FabricSpec>& d);
 };
 
-// A topology whose switches may sum. Such switches have numbers from endpoints() on. They form a tree for each group of
-// NICs, and routes lead from each of its members to the next one above and back.
+// A topology whose switches may sum (in-network reduction). Switches that sum have numbers from endpoints() on. For
+// each group of NICs, a tree of switches connects the members. route() also gives the route between a NIC or switch and
+// the switch above it in the tree, in both directions.
 class Fabric : public core::Topology {
  public:
   virtual const ReductionSpec* reduction() const { return nullptr; }
-  // The switch above a NIC or switch in the tree of a group; the root itself if it is the root.
+  // The switch above the NIC or switch `below` in the tree of a group. For the root, the root itself.
   virtual core::EndpointId above(core::EndpointId below, std::uint32_t /*group*/) const { return below; }
 };
 
-// Returns null and sets `error` if the parts do not fit. `uneven`: NICs and links that are slower than specified.
+// Returns null and sets `error` if the fabric does not fit the numbers of nodes and NICs, or would have too many links.
+// `uneven`: NICs and links that are slower than specified.
 std::unique_ptr<Fabric> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
                                       const nic::NicSpec& nic, config::Problem& error, const part::Uneven& uneven = {});
 

@@ -71,8 +71,8 @@ Time latency(const Topology& topology, EndpointId source, EndpointId destination
 
 constexpr const char* rail = "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
 constexpr const char* tree = "fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
-// 5 groups of 4 routers with 2 nodes each. Each group has 4 x `global` global links, spread evenly over the other
-// groups.
+// Returns the YAML of a dragonfly of 5 groups of 4 routers with 2 nodes each. Each group has 4 x `global` global links,
+// spread evenly over the other groups.
 std::string dragonfly(int global, const std::string& more = "") {
   return fmt::format(
       "dragonfly: {{groups: 5, routers_per_group: 4, nodes_per_router: 2, global_links: {}, local_link: {{bandwidth: "
@@ -201,7 +201,7 @@ TEST(TwoLevel, HashSpreadsFlowsAndKeepsEachOne) {
   for (const auto& [link, count] : flows) EXPECT_NEAR(count, 100, 40);
 }
 
-// Uniform all-to-all: the number of (source, destination) pairs that cross each link between nodes.
+// For each dimension of a torus: the number of (source, destination) pairs of an all-to-all that cross each link.
 std::vector<std::vector<int>> torus_load(const std::vector<std::int64_t>& dimensions) {
   TorusSpec spec{dimensions, {{25e9}, Time::from_ns(700)}};
   const Torus topology(spec, 1, example_nic());
@@ -220,9 +220,9 @@ std::vector<std::vector<int>> torus_load(const std::vector<std::int64_t>& dimens
   return load;
 }
 
-// Per ring of even size k there are (1 + ... + (k/2 - 1) + k/4) = k*k/8 trips over each link and direction, times the
-// nodes / k destinations that share a ring offset: load = nodes x k / 8. On 16 x 8 the long dimension carries 256
-// pairs: the bisection's 64 x 64 pairs over its 16 links per direction.
+// Within a ring of even size k, 1 + ... + (k/2 - 1) + k/4 = k*k/8 pairs of positions cross each link in each direction.
+// Each pair of positions stands for nodes / k destinations, so the load is nodes x k / 8. On 16 x 8, 256 pairs cross
+// each link of the long dimension: 64 x 64 pairs cross the bisection, over 16 links per direction.
 TEST(Torus, AllToAllLoadsEveryLinkOfADimensionAlike) {
   const auto check = [](const std::vector<std::int64_t>& dimensions, const std::vector<int>& expected) {
     const auto load = torus_load(dimensions);
@@ -264,7 +264,7 @@ TEST(Torus, PathStepsBetweenNeighbours) {
   EXPECT_THAT(names, testing::ElementsAre("nic15.out", "node15.d0+", "node0.d0+", "node1.d1-", "nic113.in"));
 }
 
-// Two NIC cables, up to three links between routers, and one router more than those links.
+// A path has two NIC cables and up to three links between routers, and passes one router more than it has such links.
 TEST(Dragonfly, LatenciesOfTheWaysWithinAndBetweenGroups) {
   const auto topology = make(dragonfly(1), 40);
   const auto ns = [&](EndpointId a, EndpointId b) { return latency(*topology, a, b); };
@@ -278,7 +278,8 @@ TEST(Dragonfly, LatenciesOfTheWaysWithinAndBetweenGroups) {
   std::string errors;
   from(dragonfly(0), &errors);
   EXPECT_THAT(errors,
-              testing::HasSubstr("a group has 0 global links, but there are 4 other groups; use at least 1 for each"));
+              testing::HasSubstr("a group has 0 global links, but there are 4 other groups; set global_links to at "
+                                 "least 1"));
 }
 
 TEST(Dragonfly, MoreLinksThanMemoryAreRefused) {
@@ -293,7 +294,8 @@ TEST(Dragonfly, MoreLinksThanMemoryAreRefused) {
               testing::HasSubstr("use fewer planes or spines"));
 }
 
-// Minimal: 8 x 8 pairs on the link between two groups. Valiant: each of those pairs uses two global links.
+// With minimal routing, 8 x 8 pairs use the link between two groups. With valiant routing, each pair of endpoints in
+// different groups uses two global links.
 TEST(Dragonfly, AllToAllLoadsGlobalLinks) {
   const auto load = [](const std::string& yaml) {
     const auto topology = make(yaml, 40);
@@ -328,7 +330,8 @@ TEST(Dragonfly, AnotherSeedGoesOtherWays) {
   EXPECT_NE(ways(1), ways(2));
 }
 
-// A queue pair has the bandwidth of one plane; all planes together have that of the NIC, and so do spread packets.
+// With static routing, a queue pair has the bandwidth of one plane. All planes together, or one trunk with adaptive
+// routing, have the bandwidth of the NIC.
 TEST(Planes, AQueuePairKeepsToOne) {
   const std::string yaml = "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, planes: 2, switch_latency: 150 ns, routing: ";
   const auto topology = make(yaml + "static}", 8);
@@ -352,7 +355,8 @@ TEST(Planes, AQueuePairKeepsToOne) {
   EXPECT_EQ(adaptive->links().size(), 2 * 8 + 2 * 2u);
 }
 
-// Packets of a queue pair take all planes and spines in turns; between ports of one leaf there are only the planes.
+// Packets of a queue pair take all planes and spines in turns. Between ports of one leaf, they only have the choice of
+// the plane.
 TEST(PerPacket, RoutesAreAllPlanesAndSpines) {
   const auto topology =
       make("rail_fat_tree: {nodes_per_leaf: 4, spines: 2, planes: 2, switch_latency: 150 ns, routing: per_packet}", 8);
@@ -369,8 +373,8 @@ TEST(PerPacket, RoutesAreAllPlanesAndSpines) {
   EXPECT_EQ(make(std::string(rail), 8)->routes(1, 5), 1u);
 }
 
-// A permutation over spines, 16 MiB each: queue pairs that share a spine take longer than packets that take all of
-// them, which nearly reach the time of one trunk.
+// Every endpoint sends 16 MiB over the spines to another endpoint. With static routing, queue pairs that share a spine
+// slow each other down. With per-packet routing, packets take all spines and need nearly the time of adaptive routing.
 TEST(PerPacket, LiesBetweenStaticAndAdaptive) {
   const auto time = [](const char* routing) {
     const auto topology = make(
@@ -392,8 +396,8 @@ TEST(PerPacket, LiesBetweenStaticAndAdaptive) {
   EXPECT_LE(time("adaptive"), time("per_packet"));
 }
 
-// Two switches with two hosts each, in name order host2, host9, host10, host11; the trunk between them is shared by
-// all.
+// A platform file with two switches of two hosts each, and one trunk between the switches. The hosts are, in the order
+// of their names, host2, host9, host10 and host11.
 class PlatformFile : public testing::Test {
  protected:
   void SetUp() override { write(text("host11")); }
@@ -480,8 +484,8 @@ TEST(Torus, AllToAllIsBoundByTheBisection) {
   EXPECT_LE(counter.last.seconds(), 1.25 * bound);
 }
 
-// An All-to-All over three ranks sends thirds of bytes. Comparing their sums to the last bit used to fail with status
-// 70.
+// An All-to-All over three ranks sends thirds of bytes. Comparing the bytes sent with the bytes delivered to the last
+// bit used to end the run with exit status 70.
 TEST(Networks, ConserveMessagesOfFractionsOfBytes) {
   core::RunLoop loop;
   part::Site site(loop, 3, 1, part::Reach(1, false), {});
@@ -509,7 +513,7 @@ TEST(FabricSpec, SaysWhatIsWrong) {
             "torus dimensions 16 x 8 make 128 nodes, but the system has 64; choose dimensions whose product is 64");
 }
 
-// Computes turns() by comparing all routes.
+// The value that Topology::turns() must have, found by comparing all routes.
 bool turns(const Topology& topology, EndpointId by) {
   const EndpointId all = topology.endpoints();
   for (EndpointId a = 0; a < all; ++a) {

@@ -26,7 +26,7 @@ void add_oversubscribed(const TwoLevelSpec& spec, const std::string& kind, std::
                         std::vector<part::Limit>& limits) {
   if (nodes <= spec.nodes_per_leaf || spec.oversubscription <= 1) return;
   limits.push_back({"node.nic.bandwidth", "fabric." + kind + ".oversubscription",
-                    fmt::format("{:.4g}: {} between leaves if all NICs send", spec.oversubscription,
+                    fmt::format("{:.4g}: {} per NIC between leaves if all NICs send", spec.oversubscription,
                                 config::format_quantity(nic.payload_bandwidth() * (1 / spec.oversubscription)))});
 }
 
@@ -65,21 +65,20 @@ Networks::Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow
     networks_.push_back(std::make_unique<core::flow::FlowNetwork>(site.loop(), *topology_));
     return;
   }
-  // A piece of a sum is one turn of a port, however little waits there.
+  // A port must serve a piece of a sum in one turn (sums.hpp), even if nothing else waits there.
   if (topology_->reduction() != nullptr) queues.packet = queues.chunk;
   for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
-    networks_.push_back(std::make_unique<core::QueueNetwork>(
-        site.loop(), *topology_, queues, topology_->endpoints() / site.images()));
+    networks_.push_back(
+        std::make_unique<core::QueueNetwork>(site.loop(), *topology_, queues, topology_->endpoints() / site.images()));
     if (topology_->reduction() == nullptr) continue;
-    auto sums =
-        std::make_unique<Sums>(site.loop().calendar(), *topology_, std::move(networks_.back()), queues.chunk,
-                               site.images());
+    auto sums = std::make_unique<Sums>(site.loop().calendar(), *topology_, std::move(networks_.back()), queues.chunk,
+                                       site.images());
     sums_.push_back(sums.get());
     networks_.back() = std::move(sums);
   }
 }
 
-// GPU g of all nodes is one group.
+// The GPUs with the same number in all nodes form one group for sums in switches.
 void Networks::connect() {
   if (sums_.empty()) return;
   const auto& puts = *site_.find<part::Puts>();
@@ -105,7 +104,7 @@ std::vector<double> Networks::occupied(Time end) const {
 }
 
 void Networks::check_conservation() const {
-  // Shares of messages need not be whole bytes, and their sums are rounded.
+  // Messages may have fractions of bytes, so both totals have rounding errors, relative to their size.
   constexpr double rounding = 1e-9;
   for (const auto& network : networks_) {
     const double injected = network->injected().value;

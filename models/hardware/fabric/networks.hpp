@@ -17,10 +17,9 @@ std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, cons
 
 class Networks final : public part::Part, public part::Networks {
  public:
-  // Without a topology there is no network. flow = true: SimGrid flows, with one engine, so that links stay shared in
-  // every counterfactual run; flow = false: chunks queue at every port.
-  Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow,
-           core::QueueNetworkSpec queues = {});
+  // Without a topology there is no network. flow = false: chunks queue at every port (QueueNetwork). flow = true:
+  // SimGrid's flows. SimGrid has one engine per process, so queues share the links in every counterfactual run.
+  Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow, core::QueueNetworkSpec queues = {});
 
   void connect() override;
 

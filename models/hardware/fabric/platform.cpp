@@ -42,7 +42,7 @@ class PlatformRoutes final : public Ports {
   core::LinkId first_ = 0;
 };
 
-// Checks rates and latencies against the ranges that the specs of other fabrics allow.
+// Reports a link whose rate or latency is outside the ranges that the specs of other fabrics allow.
 std::optional<config::Problem> odd_link(const core::flow::Platform& platform) {
   for (const core::NetworkLink& link : platform.links) {
     if (link.bandwidth.value >= least_rate && link.bandwidth.value <= most_rate && link.latency <= most_latency)

@@ -21,7 +21,7 @@ Sums::Sums(core::Calendar& calendar, const Fabric& fabric, std::unique_ptr<core:
            std::uint32_t images)
     : calendar_(calendar), fabric_(fabric), network_(std::move(network)), piece_(piece.value), images_(images) {}
 
-// Builds the tree on first use.
+// Returns the index of the first member in the tree of a group and flow. Builds the tree on first use.
 Sums::Index Sums::first_point(std::uint32_t group, std::uint32_t flow) {
   MOIRE_INVARIANT(group < groups_.size(), "a message to a group that does not exist");
   const auto first = static_cast<Index>(points_.size());
@@ -35,7 +35,7 @@ Sums::Index Sums::first_point(std::uint32_t group, std::uint32_t flow) {
     fabric_.route(from, to, own_flow, way);
     return 1e12 / fabric_.links()[way.front()].bandwidth.value;
   };
-  // Level by level, until one switch is above all.
+  // Adds the switches level by level, until one switch is above all members.
   for (Index begin = first, end = static_cast<Index>(points_.size()); end - begin > 1 || begin == first;) {
     std::map<core::EndpointId, Index> switches;
     for (Index below = begin; below < end; ++below) {
@@ -111,7 +111,8 @@ void Sums::add(Index index, Time at) {
   pass_on(from.above, bytes, head, tail, sum.above != none);
 }
 
-// Sends a piece, of which the switch has the first byte at `head` and the last at `tail`: no byte leaves earlier.
+// Sends a piece on, up or down the tree. The switch has its first byte at `head` and its last byte at `tail`, and sends
+// no byte before it has that byte.
 void Sums::pass_on(Index index, double bytes, Time head, Time tail, bool up) {
   Point& point = points_[index];
   double fastest = point.up_ps;

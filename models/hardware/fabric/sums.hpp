@@ -1,17 +1,20 @@
 // Sums in the switches of a fabric (in-network reduction), on top of a network that carries messages.
 //
-// The n-th message that a member of a group sends to the address of its group, with one flow number, is added to the
-// n-th messages of the other members, and the sum goes to all of them; it arrives as the member's own message would.
-// The switches above the members form a tree. A message is cut into pieces of `piece` bytes. A switch that has a piece
-// of everything below it sends the sum on: to the switch above, or from the root down to all members. Each piece is a
-// message of the network below, which has to serve it in one turn, so that links are shared with all other traffic.
+// The members of a group (NICs) send messages to the address of the group. The n-th messages that all members send with
+// one flow number are added, and every member gets the sum, as if its own message arrived. The switches above the
+// members form a tree. A message is cut into pieces of `piece` bytes. When a switch has got the same piece from all
+// members and switches below it, it sends the sum of the piece to the switch above. The root sends the sum down to all
+// members. Each piece is a message of the underlying network, so pieces share the links with all other traffic. The
+// network has to serve a piece in one turn of a port.
 //
-// A switch adds a piece while it comes in: if the heads of all inputs are there at time t and the last tail at T,
-//     start = max(t, free),  free = start + bytes / rate,  tail of the sum = max(free, T) + latency
-// A message of one piece over L levels of switches, alone, takes
-//     sum of the latencies up and down + L x latency + bytes / slowest link or rate
-// if links between switches are as fast as ports. Over a faster one a piece goes in one go, which adds at most the time
-// that it takes at a port.
+// A switch adds a piece while the piece comes in. If the first bytes of all inputs are there at time t and the last
+// byte of the last input at time T, and the switch has ended its last addition for this group at time `free`, then
+//     start = max(t, free),  free = start + bytes / rate,  last byte of the sum = max(free, T) + latency
+// where `rate` and `latency` are those of ReductionSpec. Without other traffic, a message of one piece over L levels of
+// switches takes
+//     sum of the link latencies up and down + L x latency + bytes / min(slowest link, rate)
+// if links between switches are as fast as ports. A faster link carries a piece without a gap: it starts late enough
+// that the last byte has come in when the link needs it. This adds at most the time that the piece takes at a port.
 #pragma once
 
 #include <memory>
@@ -29,14 +32,14 @@ class Sums final : public core::Network, private core::Receiver, private core::E
   // Addresses of groups, in the order of add_group; all other destinations are endpoints.
   static constexpr core::EndpointId first_group = 1U << 30;
 
-  // `fabric` must have a reduction and outlive this. `images`: as in part::Site.
+  // `fabric` must have a reduction and outlive this object. `images`: as in part::Site.
   Sums(core::Calendar& calendar, const Fabric& fabric, std::unique_ptr<core::Network> network, Bytes piece,
        std::uint32_t images);
   void add_group(std::vector<core::EndpointId> members) { groups_.push_back(std::move(members)); }
 
   // Throws core::NotAlike for a message to a group if only one of several blocks is simulated.
   void send(const core::Message& message) override;
-  // Every way of a piece from a NIC or switch to the next counts.
+  // Both count a piece once for every link between a NIC or switch and the next one.
   Bytes injected() const override { return network_->injected(); }
   Bytes delivered() const override { return network_->delivered(); }
   std::vector<core::LinkUse> use() const override { return network_->use(); }
@@ -45,7 +48,8 @@ class Sums final : public core::Network, private core::Receiver, private core::E
   using Index = std::uint32_t;
   static constexpr Index none = UINT32_MAX;
 
-  // A std::deque takes half a kilobyte when it is empty.
+  // A queue that takes little memory when it is empty: a Point has six queues, and an empty std::deque takes half a
+  // kilobyte.
   template <class T>
   class Fifo {
    public:
@@ -75,29 +79,29 @@ class Sums final : public core::Network, private core::Receiver, private core::E
     Time after;
     std::int64_t pieces;
   };
-  // A piece of which a switch has some inputs.
+  // A piece that a switch has got from some, but not all, of the members and switches below it.
   struct Partial {
-    std::size_t missing;
+    std::size_t missing;  // inputs that have not come
     double bytes;
-    Time head, tail;  // latest of all inputs
+    Time head, tail;  // arrival of the first and the last byte, each the latest of all inputs
   };
   // A member or switch in the tree of one group and flow.
   struct Point {
     core::EndpointId at;
-    std::uint32_t flow;  // of its messages in the network below
+    std::uint32_t flow;  // flow number of its messages in the underlying network
     Index above = none;  // none: the root
     std::vector<Index> below{};
-    double up_ps = 0, down_ps = 0;  // per byte, of the link to the switch above and from it
-    Fifo<double> up{}, down{};      // bytes of the pieces on these links
+    double up_ps = 0, down_ps = 0;  // picoseconds per byte on the link to the switch above, and on the link from it
+    Fifo<double> up{}, down{};      // bytes of the pieces that are on these two links
     std::int64_t counted = 0;       // pieces of this point that have reached the switch above
     // Of a member:
     Fifo<Own> own{};
     // Of a switch:
     Fifo<Partial> partial{};
-    std::int64_t summed = 0;              // pieces before those in `partial`
-    Time free{};                          // end of the last sum
-    Fifo<double> to_above{}, to_below{};  // bytes of the pieces that wait until they are sent
-    Time sent_up{}, sent_down{};          // when the last of them is sent
+    std::int64_t summed = 0;              // pieces that it has summed and that are no longer in `partial`
+    Time free{};                          // end of its last addition, without the latency
+    Fifo<double> to_above{}, to_below{};  // bytes of the pieces whose sending is scheduled
+    Time sent_up{}, sent_down{};          // when the last of these pieces is sent
   };
 
   void arrives(std::uint64_t payload, Time at) override;

@@ -1,4 +1,4 @@
-// Sums in switches: the closed form of sums.hpp, order, other traffic, and what cannot be summed.
+// Tests of sums in switches: the closed form of sums.hpp, the order of messages, other traffic, and refusals.
 #include "models/hardware/fabric/sums.hpp"
 
 #include <gmock/gmock.h>
@@ -45,8 +45,8 @@ struct Machine {
     fabric = make_topology(spec, nodes, 1, nic, error);
     EXPECT_TRUE(fabric) << error.str();
     const core::QueueNetworkSpec queues{.chunk = Bytes{piece}, .packet = Bytes{piece}};
-    network = std::make_unique<Sums>(loop.calendar(), *fabric, std::make_unique<core::QueueNetwork>(loop, *fabric, queues),
-                                     queues.chunk, images);
+    network = std::make_unique<Sums>(loop.calendar(), *fabric,
+                                     std::make_unique<core::QueueNetwork>(loop, *fabric, queues), queues.chunk, images);
     std::vector<EndpointId> members(nodes);
     for (EndpointId e = 0; e < nodes; ++e) members[e] = e;
     network->add_group(members);
@@ -78,8 +78,8 @@ FabricSpec leaves() {
 constexpr double up_and_down = 200 + 25 + 150 + 25 + 200;  // ns, over one switch
 constexpr double sum = 300;                                // ns
 
-// Latency of the way up and down, of a sum in each level of switches, and the bytes at the slowest rate, to which every
-// piece adds at most a picosecond per link.
+// A message takes the latency of the way up and down, the latency of an addition in each level of switches, and its
+// bytes / slowest rate. Rounding adds at most one picosecond per piece and link.
 TEST(Sums, AMessageTakesItsLatenciesAndItsBytesOnce) {
   struct Case {
     FabricSpec fabric;
@@ -108,7 +108,7 @@ TEST(Sums, AMessageTakesItsLatenciesAndItsBytesOnce) {
   }
 }
 
-// Nobody has the sum before the last member has sent, and what arrives is told `after` later.
+// No member gets the sum before the last member has sent. A member with an `after` gets it that much later.
 TEST(Sums, TheLastMemberDecides) {
   Machine machine(star(), 4);
   for (EndpointId e = 0; e < 3; ++e) machine.put(e, 1000, 0, 0, Time::from_ns(e == 1 ? 50 : 0));
@@ -121,7 +121,8 @@ TEST(Sums, TheLastMemberDecides) {
   EXPECT_NEAR(machine.arrivals.last().ns(), alone + 50, 0.1);
 }
 
-// The n-th messages of all members belong together, whatever their sizes, and another flow has an order of its own.
+// The n-th messages of all members are added to each other, also if messages of one flow have different sizes. Another
+// flow has an order of its own.
 TEST(Sums, MessagesOfAFlowStayInOrder) {
   Machine machine(leaves(), 8);
   for (EndpointId e = 0; e < 8; ++e) {

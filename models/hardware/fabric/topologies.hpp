@@ -1,16 +1,16 @@
-// The topologies behind make_topology; tests build them directly.
+// The topologies that make_topology() builds; tests construct them directly.
 #pragma once
 
 #include "models/hardware/fabric/fabric.hpp"
 
 namespace moire::fabric {
 
-// Hash of a queue pair for routing decisions; the finaliser of splitmix64, so that similar inputs give unrelated
-// results.
+// Hash of a queue pair for routing decisions. The finaliser of splitmix64 mixes the bits, so that similar inputs give
+// unrelated results.
 std::uint64_t hash_of(std::uint64_t pair, std::uint32_t flow, std::int64_t seed);
 
-// Base of all fabrics. Every endpoint has a link out (2e) and a link in (2e + 1) with the NIC's bandwidth: a NIC port
-// is one capacity per direction whatever the fabric behind it is.
+// Base of all fabrics. Endpoint e has link 2e out of it and link 2e + 1 into it, both with the NIC's bandwidth. So a
+// NIC port is one capacity per direction in every fabric.
 class Ports : public Fabric {
  public:
   std::uint32_t endpoints() const override { return endpoints_; }
@@ -30,7 +30,7 @@ class Ports : public Fabric {
   core::LinkId out(core::EndpointId endpoint) const { return 2 * endpoint; }
   core::LinkId in(core::EndpointId endpoint) const { return 2 * endpoint + 1; }
   core::LinkId add_link(std::string name, BytesPerSecond bandwidth, Time latency);
-  // For links that are not ports.
+  // home() and turned() of a link that is no NIC port.
   virtual core::EndpointId home_of(core::LinkId link) const { return link; }
   virtual core::LinkId other_turned(core::LinkId link, core::EndpointId /*by*/) const { return link; }
 
@@ -40,7 +40,7 @@ class Ports : public Fabric {
   std::vector<core::NetworkLink> links_;
 };
 
-// direct and star: out of one port and into the other.
+// The fabrics `direct` and `star`: a path leads out of one NIC port and into another.
 class OneHop final : public Ports {
  public:
   OneHop(const DirectSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic);
@@ -59,7 +59,7 @@ class TwoLevel final : public Ports {
              std::vector<core::LinkId>& path) const override;
   std::uint32_t routes(core::EndpointId source, core::EndpointId destination) const override;
   std::uint32_t leaf_of(core::EndpointId endpoint) const { return leaf_of_[endpoint]; }
-  // Leaf l has the number endpoints() + l; spines come after all leaves.
+  // As a switch that sums, leaf l has the number endpoints() + l. The numbers of the spines follow those of the leaves.
   core::EndpointId above(core::EndpointId below, std::uint32_t group) const override;
   bool turns(core::EndpointId by) const override;
 
@@ -73,7 +73,7 @@ class TwoLevel final : public Ports {
 
   std::vector<std::uint32_t> leaf_of_;
   std::vector<core::EndpointId> first_of_leaf_;
-  std::uint32_t planes_, spines_;  // planes, and spines per plane, that routing tells apart (adaptive: 1)
+  std::uint32_t planes_, spines_;  // planes, and spines per plane, among which routing chooses (adaptive: 1)
   bool per_packet_;
   std::int64_t seed_;
   core::LinkId first_plane_port_ = 0, first_trunk_ = 0;
@@ -84,7 +84,7 @@ class Torus final : public Ports {
   Torus(const TorusSpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
-  // True for shifts along the last dimension, with the parity conditions of torus.cpp.
+  // True for shifts along the last dimension that meet the parity conditions of torus.cpp.
   bool turns(core::EndpointId by) const override;
 
  private:
@@ -95,18 +95,19 @@ class Torus final : public Ports {
   core::LinkId first_hop_ = 0;
 };
 
-// Returns null and sets `error` if SimGrid cannot read the file or the number of hosts is not that of the endpoints.
+// Returns null and sets `error` if SimGrid cannot read the file, or if the file has not one host per endpoint.
 std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic,
                                      config::Problem& error);
 
 // Endpoint e is on router e / (nodes_per_router x nics), and router r is in group r / routers_per_group. Link c from a
-// group to the group d further on starts at the group's router (c x (groups - 1) + d - 1) / global_links.
+// group to the group d places further on starts at the group's router (with spines: at its spine) number
+// (c x (groups - 1) + d - 1) / global_links.
 class Dragonfly final : public Ports {
  public:
   Dragonfly(const DragonflySpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
-  // True for whole groups: the hash uses positions within groups and the distance between groups.
+  // True for shifts by whole groups: the hash only uses positions within groups and the distance of the groups.
   bool turns(core::EndpointId by) const override { return by % group_endpoints() == 0; }
 
  private:
@@ -115,7 +116,7 @@ class Dragonfly final : public Ports {
   std::uint32_t group_endpoints() const { return routers_ * router_endpoints_; }
   std::uint32_t local_links() const { return routers_ * (spines_ > 0 ? 2 * spines_ : routers_ - 1); }
   std::uint32_t global_links() const { return (groups_ - 1) * copies_; }
-  // Index within its group of the router (or spine) that has link `copy` to the group `further` groups on.
+  // Index within its group of the router (or spine) at which link `copy` to the group `further` places on starts.
   std::uint32_t gateway(std::uint32_t further, std::uint32_t copy) const {
     return (copy * (groups_ - 1) + further - 1) / global_;
   }

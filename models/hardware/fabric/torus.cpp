@@ -31,9 +31,9 @@ Torus::Torus(const TorusSpec& spec, std::uint32_t nics_per_node, const nic::NicS
   }
 }
 
-// Dimension-order routing, the shorter way round each ring. At half a ring both ways are equally long; the parity of
-// the source's coordinates and of the destination's other coordinates decides, which splits uniform traffic evenly over
-// the links.
+// Routes one dimension after the other, the shorter way round each ring. If the destination is half a ring away, both
+// ways are equally long. Then the parity of the sum of the source's coordinates and the destination's coordinates in
+// the other dimensions picks the direction. So uniform traffic loads all links of a dimension equally.
 void Torus::route(core::EndpointId source, core::EndpointId destination, std::uint32_t,
                   std::vector<core::LinkId>& path) const {
   const std::uint32_t target = destination / nics_per_node_;
@@ -67,7 +67,8 @@ void Torus::route(core::EndpointId source, core::EndpointId destination, std::ui
   path.push_back(in(destination));
 }
 
-// Where two ways are equally long, the parity of the coordinates decides, so the shift must preserve it.
+// If both ways round a ring are equally long, the parity of coordinates picks one of them. So a shift must not change
+// the parity.
 bool Torus::turns(core::EndpointId by) const {
   const core::EndpointId plane = endpoints() / size_.back();
   if (by % plane != 0) return false;

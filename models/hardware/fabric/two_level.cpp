@@ -83,7 +83,8 @@ std::uint32_t TwoLevel::routes(core::EndpointId source, core::EndpointId destina
 
 void TwoLevel::route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
                      std::vector<core::LinkId>& path) const {
-  // Between a switch that sums and a NIC, or between two such switches.
+  // The route leads from a NIC to a switch that sums, from a switch that sums to a NIC, or between two of these
+  // switches.
   const core::EndpointId first_spine = endpoints() + leaves();
   if (source >= endpoints() || destination >= endpoints()) {
     const core::EndpointId lower = std::min(source, destination), higher = std::max(source, destination);
@@ -97,8 +98,8 @@ void TwoLevel::route(core::EndpointId source, core::EndpointId destination, std:
   }
   const std::uint32_t from = leaf_of_[source];
   const std::uint32_t to = leaf_of_[destination];
-  // With per-packet routing, `flow` is the number of the route: planes first, so that a plane rests while a packet goes
-  // through the others.
+  // With per-packet routing, `flow` is the number of the route. Consecutive routes take different planes, so that a
+  // plane can send its packet while the next packets go to the other planes.
   const std::uint64_t hash = hash_of(std::uint64_t{source} << 32 | destination, per_packet_ ? 0 : flow, seed_);
   const std::uint32_t turn = per_packet_ ? flow : 0;
   const auto plane = static_cast<std::uint32_t>(((hash >> 32) + turn) % planes_);
@@ -125,8 +126,9 @@ core::EndpointId TwoLevel::home_of(core::LinkId link) const {
   return link < first_trunk_ ? (link - first_plane_port_) / 2 / planes_ : first_of_leaf_[leaf_of_trunk(link)];
 }
 
-// The shift must map whole leaves to whole leaves. It changes the hash of a queue pair, so with several spines every
-// endpoint must stay under its leaf; routes over spines are then exempt (Topology::turns).
+// The shift must map whole leaves to whole leaves. With several spines, the hash selects the spine, and a shift changes
+// the endpoints' numbers and with them the hash. So every endpoint must stay under its leaf. Trunks are then mapped to
+// themselves, and Topology::turns() exempts the routes over them.
 bool TwoLevel::turns(core::EndpointId by) const {
   if (planes_ > 1) return false;
   constexpr std::uint32_t unknown = UINT32_MAX;

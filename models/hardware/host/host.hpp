@@ -1,5 +1,5 @@
-// The host as a part of the machine: the thread that enqueues operations. The replay of queues (models/hardware/replay)
-// uses its times.
+// The host of a rank as a part of the machine. It only declares metrics; the replay of queues
+// (models/hardware/replay/queues.cpp) computes when the host's thread enqueues operations, with the times of HostSpec.
 #pragma once
 
 #include "models/hardware/part/part.hpp"

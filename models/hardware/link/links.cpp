@@ -119,7 +119,7 @@ double Links::carried(part::Rank rank) const {
   double sum = 0;
   for (const core::CapacityId id : links_)
     if (site_.owner(id) == rank) sum += served[id];
-  // In a mesh, a link belongs to the GPU at its source; add the incoming ones.
+  // In a mesh, a link belongs to the GPU at its source, so the incoming links are added here.
   const part::Rank own = site_.reach().gpu_of(rank);
   for (part::Rank other = 0; other < site_.ranks() && wiring_ == Wiring::full_mesh; ++other)
     if (other != rank && site_.reach().node_of(other) == site_.reach().node_of(rank))
@@ -136,7 +136,7 @@ void Links::latency(const part::PhaseUse& use, part::Latency& latency) const {
 void Links::add_wires(part::Rank source, part::Rank destination, std::uint32_t queue, double bytes,
                       core::ClassSpec& spec) const {
   MOIRE_INVARIANT(source != destination && site_.reach().stores(source, destination),
-                  "a path leaves its node or its port");
+                  "a store or copy over scale-up links goes to its own GPU or to another node");
   const Capacities& from = of(source, queue);
   if (from.egress != core::no_id) {
     spec.demands.push_back({from.egress, bytes});
@@ -146,10 +146,11 @@ void Links::add_wires(part::Rank source, part::Rank destination, std::uint32_t q
   }
 }
 
-// Multicast store: out once, in at every GPU. Reduction: out at every GPU, and the sum in once.
+// A multicast store takes the sender's port out once, and the port in of every GPU. A load of sums takes the port out
+// of every GPU, and the reader's port in once.
 void Links::use_switch(const part::PhaseUse& use, core::ClassSpec& spec) const {
   MOIRE_INVARIANT(port_.multicast_efficiency && of(use.rank, use.queue).egress != core::no_id,
-                  "a switch that cannot copy and add was asked to");
+                  "a phase needs a switch that copies and adds, but the node has none");
   const program::PhaseShape& shape = use.shape;
   const double stored = shape.peer_write / *port_.multicast_efficiency;
   const double summed = shape.peer_read / *port_.multicast_efficiency;
@@ -168,7 +169,8 @@ void Links::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   const program::PhaseShape& shape = use.shape;
   if (shape.by_switch) use_switch(use, spec);
   if (shape.peer_write > 0) {
-    const double window = port_.store_window_per_cu.value * use.cu_share;  // posted: loads do not limit them
+    // Stores are posted, so they have a window of their own beside the CU's bytes of loads in flight.
+    const double window = port_.store_window_per_cu.value * use.cu_share;
     spec.bound = std::min(spec.bound, window / port_.store_latency.seconds() / shape.peer_write);
     if (!shape.by_switch)
       add_wires(use.rank, use.peer, use.queue, shape.peer_write * shape.peer_write_cost / port_.payload_efficiency,

@@ -1,6 +1,6 @@
-// The scale-up links of all nodes as a part of the machine: ports or pair links as capacities, and the demands of
-// stores, loads and copies between GPUs. Capacities are raw link rates; link bytes per payload byte depend on the
-// sender.
+// The scale-up links of all nodes as a part of the machine: ports, or links between pairs of GPUs, as capacities, and
+// the demands of stores, loads and copies on them. A capacity's rate is the raw rate of its links. How many link bytes
+// a payload byte takes depends on what moves it: a CU or a DMA engine.
 #pragma once
 
 #include <vector>
@@ -34,7 +34,7 @@ class Links final : public part::Part, public part::Shared, public part::ScaleUp
   struct Capacities {
     core::CapacityId egress = core::no_id;  // nvswitch, pcie: the two directions of the port
     core::CapacityId ingress = core::no_id;
-    std::vector<core::CapacityId> to_peer;  // full_mesh: by index of the peer in the node; no_id for itself
+    std::vector<core::CapacityId> to_peer;  // full_mesh: by index of the peer in the node; no_id for the GPU itself
   };
   const Capacities& of(part::Rank rank, std::uint32_t queue) const {
     return capacities_[(apart_ ? queue * site_.ranks() : 0) + rank];

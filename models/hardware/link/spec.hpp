@@ -19,14 +19,14 @@ struct PortSpec {
   BytesPerSecond link_bandwidth;
   double payload_efficiency = 1;          // payload share of the raw bandwidth for peer stores of CUs
   std::optional<double> copy_efficiency;  // the same for DMA engines; absent: as stores
-  // The same for multicast stores to all GPUs of the node and for sums over all GPUs, both done by the switch; absent:
-  // the switch cannot do them.
+  // The same for stores that the switch copies to all GPUs of the node, and for loads that it adds over all GPUs
+  // (NVLS). Absent: the switch can do neither.
   std::optional<double> multicast_efficiency;
-  std::optional<Time> load_latency;  // of a load from a peer's memory, idle link
-  Time store_latency;                // from the issue of a store until it is visible at the peer, idle link
+  std::optional<Time> load_latency;  // of a load from a peer's memory over an idle link; absent: 2 x store_latency
+  Time store_latency;                // from the issue of a store until it is visible at the peer, over an idle link
   Bytes store_window_per_cu;         // bytes of peer stores that one CU can have in flight
-  Time store_return;                 // from a store's arrival at the peer until a fence of the issuer sees it
-  Time fence;                        // a system-wide fence with nothing in flight
+  Time store_return;                 // from a store's arrival at the peer until a fence of its workgroup is told
+  Time fence;                        // time of a system-wide fence with no stores in flight
   static void describe(config::Describer<PortSpec>& d);
 };
 
@@ -35,7 +35,7 @@ enum class Wiring {
   none,       // GPUs of a node reach each other only through their NICs
   nvswitch,   // every port connects to a non-blocking switch; egress and ingress ports are the capacities
   full_mesh,  // dedicated links between every pair
-  pcie,       // host bridge: one slot per GPU, used upstream and downstream
+  pcie,       // every GPU has one slot of a host bridge, with a capacity upstream and one downstream
 };
 
 }  // namespace moire::link

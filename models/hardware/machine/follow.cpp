@@ -26,7 +26,7 @@ const Node* at(const Node& from, std::string_view path) {
   return node;
 }
 
-// The value of {value: 4.8 TB/s, source: datasheet}, or the node itself.
+// The node of the value in a map such as {value: 4.8 TB/s, source: datasheet}; if the node is no such map, the node.
 const Node* value_in(const Node* node) {
   const Node* value = node != nullptr && node->is_map() ? node->find("value") : nullptr;
   return value != nullptr ? value : node;
@@ -50,7 +50,7 @@ std::optional<double> number_in(const Node* node) {
   return std::nullopt;
 }
 
-// Sum over the groups of CUs: of their CUs, or of the groups themselves.
+// The number of CUs in all groups of `groups` (cus = true), or the number of groups.
 std::optional<double> counted(const Node* groups, bool cus) {
   if (groups == nullptr || !groups->is_sequence()) return std::nullopt;
   double sum = 0;
@@ -87,7 +87,8 @@ Written split(const std::string& text) {
   return written;
 }
 
-// "989.4 TFLOP/s" x 1.5. Integers stay integers, at least 1, because they count links or channels.
+// Multiplies a quantity, such as "989.4 TFLOP/s", by a factor. An integer stays an integer of at least 1, because it
+// counts links or channels.
 std::string scaled(const std::string& text, double factor) {
   const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
   const Written written = split(text);
@@ -102,7 +103,7 @@ std::string shown(const std::string& text) {
   return fmt::format("{:.4g}{}", written.number, written.unit);
 }
 
-// CUs behind each port: repeats or cuts the pattern to match the new number of CUs.
+// Repeats or cuts the list of the numbers of CUs behind each port, so that their sum is `cus`.
 void resize_pattern(Node& list, std::int64_t cus) {
   const std::vector<Node> pattern = list.items;
   list.items.clear();
@@ -165,8 +166,8 @@ Node with_what_follows(const Node& system, std::vector<std::string>& told) {
       continue;
     }
     value->override_text = std::make_shared<const std::string>(text);
-    told.push_back(value->is_sequence() ? fmt::format("{} goes {}", last_words(first.key), text)
-                                        : fmt::format("{} {} instead of {}, {}", last_words(first.key),
+    told.push_back(value->is_sequence() ? fmt::format("{} is resized {}", last_words(first.key), text)
+                                        : fmt::format("{} {} instead of {}, scaled {}", last_words(first.key),
                                                       shown(value->text), shown(was), text));
   }
   return out;

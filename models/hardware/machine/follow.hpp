@@ -1,4 +1,5 @@
-// Values that follow others: a GPU with a higher clock has a higher peak rate, unless the same changes set it.
+// Values that scale with others (part::Follow). For example, if a change sets a higher clock of a GPU, its peak rates
+// rise as well, unless the same changes set them.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ namespace moire::machine {
 // The rules that the parts declare, in the order of the parts.
 std::vector<part::Follow> follows();
 
-// Returns the tree of a system in which values follow its overrides. Adds a line to `told` for each changed value:
-// "compute.vector_fp32 72 TFLOP/s instead of 65.3 TFLOP/s, with compute.clock".
+// Returns the tree of a system in which the values that follow its overrides are scaled. Adds a line to `told` for each
+// scaled value: "compute.vector_fp32 72 TFLOP/s instead of 65.3 TFLOP/s, scaled with compute.clock".
 config::Node with_what_follows(const config::Node& system, std::vector<std::string>& told);
 
 }  // namespace moire::machine

@@ -48,7 +48,7 @@ TEST(Follow, RatesGoWithTheClock) {
   EXPECT_NEAR(*is.matrix_clock / *was.matrix_clock, 1.5, 1e-12);
   EXPECT_NEAR(is.load_store_per_cu / was.load_store_per_cu, 1.5, 1e-12);
   EXPECT_EQ(is.store_cost, was.store_cost);
-  EXPECT_THAT(faster.told, Contains("compute.matrix_clock 2.55 GHz instead of 1.7 GHz, with compute.clock"));
+  EXPECT_THAT(faster.told, Contains("compute.matrix_clock 2.55 GHz instead of 1.7 GHz, scaled with compute.clock"));
 }
 
 TEST(Follow, WhatTheSameChangesSayStands) {
@@ -82,7 +82,7 @@ TEST(Follow, LinksOfPairsDivideThoseOfThePort) {
       << "taking GPUs away wires nothing anew";
 }
 
-// A file that a change names is taken as it is: nothing in it is scaled.
+// If a change names another hardware file, its values are taken as they are and not scaled.
 TEST(Follow, AnotherGpuIsTakenAsItIs) {
   const Followed other = with("4xh200.yaml", {"node.gpu=" + support::source_dir() + "/configs/hardware/h100_sxm.yaml"});
   EXPECT_THAT(other.told, IsEmpty());

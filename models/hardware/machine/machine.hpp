@@ -1,4 +1,4 @@
-// A machine that can run programs: the parts of a system with a common clock and sharing domain.
+// A machine that can run a program: the parts of a system with one clock and one instance of the sharing law.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,9 @@ using program::Rank;
 
 class Machine {
  public:
-  // Returns null and sets `error` if parts do not fit together (such as the torus size). Without `loop` the machine has
-  // its own. `images`: number of identical blocks of whole nodes; only the GPUs of the first block are built.
+  // Returns null and sets `error` if parts do not fit together, such as the size of a torus and the number of nodes.
+  // Without `loop`, the machine has its own. `images`: number of identical blocks of whole nodes, of which only the
+  // GPUs of the first block are built.
   static std::unique_ptr<Machine> build(const SystemSpec& spec, config::Problem& error, const Apart& apart = {},
                                         Rank images = 1);
   static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
@@ -35,7 +36,7 @@ class Machine {
   core::RunLoop& loop() { return site_.loop(); }
   core::Sharing& sharing() { return site_.sharing(); }
   const part::Site& site() const { return site_; }
-  // A service that some part offers (models/hardware/part/services.hpp).
+  // The part that offers a service (an interface of models/hardware/part/services.hpp).
   template <class Service>
   Service& service() const {
     Service* found = site_.find<Service>();

@@ -24,12 +24,12 @@ std::map<std::string, double> rates(Machine& machine) {
   std::map<std::string, double> all;
   for (core::CapacityId id = 0; id < machine.sharing().capacities(); ++id) {
     const core::CapacitySpec& spec = machine.sharing().capacity(id);
-    EXPECT_TRUE(all.emplace(spec.name, spec.rate).second) << spec.name << " stands twice";
+    EXPECT_TRUE(all.emplace(spec.name, spec.rate).second) << spec.name << " appears twice";
   }
   return all;
 }
 
-// Demands of a unit of work, by names of capacities.
+// Demands of a unit of work, by the name of the capacity.
 std::map<std::string, double> demands(Machine& machine, const core::ClassSpec& spec) {
   std::map<std::string, double> all;
   for (const core::Demand& demand : spec.demands)
@@ -83,7 +83,7 @@ TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
   EXPECT_DOUBLE_EQ(on_wire(true), 2);
 }
 
-// Four of eight GPUs used to share the links of all eight: 7 / 3 per pair.
+// In an earlier model, four GPUs of an eight-GPU mesh shared the links of all eight: 7 / 3 links per pair.
 TEST(Machine, TakingGpusOfAMeshAwayTakesTheirLinksAway) {
   for (const auto& [gpus, per_pair] : {std::tuple{8, 1}, {4, 1}, {2, 1}, {4, 2}}) {
     core::RunLoop loop;

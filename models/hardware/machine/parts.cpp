@@ -31,7 +31,8 @@ std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::
   }
   core::QueueNetworkSpec queues;
   if (spec.network.chunk) queues.chunk = queues.packet = *spec.network.chunk;
-  return std::make_unique<fabric::Networks>(site, std::move(topology), spec.network.model == NetworkModel::flow, queues);
+  return std::make_unique<fabric::Networks>(site, std::move(topology), spec.network.model == NetworkModel::flow,
+                                            queues);
 }
 
 }  // namespace
@@ -151,7 +152,7 @@ std::vector<part::Limit> limits(const SystemSpec& spec, const Program& program) 
 }
 
 std::optional<std::string_view> kind_that_stays_shared(const SystemSpec& spec) {
-  if (spec.network.model == NetworkModel::flow && spec.fabric) return "links";  // SimGrid has only one engine
+  if (spec.network.model == NetworkModel::flow && spec.fabric) return "links";  // SimGrid has one engine per process
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// The parts of a machine, one entry each in parts.cpp. Besides the composition in spec.hpp, this is the only place that
-// names them.
+// The list of the parts of a machine. parts.cpp has one entry for each part. Besides spec.hpp, which composes their
+// parameters, it is the only file that names the parts.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,17 @@ namespace moire::machine {
 
 struct RegisteredPart {
   const part::Declaration& (*declaration)();
-  // Returns null and sets `error` if something does not fit.
+  // Returns null and sets `error` if the part cannot be made from this system.
   std::unique_ptr<part::Part> (*make)(const SystemSpec& spec, part::Site& site, config::Problem& error);
-  // Could queues of this program lose time by sharing this kind on this system?
+  // True if queues of this program could lose time by sharing this kind of resource on this system.
   bool (*shares)(const part::BlameKind& kind, const SystemSpec& spec, const program::Program& program);
   // May be null. Reports why the program cannot run on the part at all.
   std::optional<config::Problem> (*refuses)(const program::Program& program, const SystemSpec& spec);
-  // May be null. Which parameters of the part are limited by others of the system.
+  // May be null. Returns the parameters of the part that other parameters of the system limit.
   std::vector<part::Limit> (*limits)(const SystemSpec& spec, const program::Program& program) = nullptr;
 };
 
-// In the order of their metrics and of the kinds of blame: kinds that come first are separated first.
+// Metrics are printed in the order of the parts, and blame separates the kinds of sharing in this order.
 const std::vector<RegisteredPart>& parts();
 
 // Timeline sections of all parts, from the compute units outwards.
@@ -39,8 +39,8 @@ std::vector<part::Limit> limits(const SystemSpec& spec, const program::Program& 
 // Links of a GPU's port that lead to another GPU of the node.
 std::int64_t links_in_use(const NodeSpec& node);
 
-// If a counterfactual run cannot give queues networks of their own, the time that remains unexplained between all kinds
-// separated and each queue alone is attributed to this kind.
+// The kind of sharing that a counterfactual run of this system cannot separate completely, if there is one. Blame
+// charges to this kind the time that queues still lose after all kinds have been separated.
 std::optional<std::string_view> kind_that_stays_shared(const SystemSpec& spec);
 
 }  // namespace moire::machine

@@ -1,5 +1,6 @@
-// Spec of a machine: GPUs in nodes, nodes in a cluster. GPU, NIC and system have one file each. Two keys of these files
-// name software and are read by models/workload/libraries: `gemm` of a GPU and `library` of a system.
+// The specification of a machine: GPUs in nodes, and nodes in a cluster. GPU, NIC and system have one YAML file each.
+// Two keys of these files name software, `gemm` of a GPU and `library` of a system; models/workload/libraries reads
+// them.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,10 @@ struct GpuSpec {
   std::optional<power::PowerSpec> power;
   static void describe(config::Describer<GpuSpec>& d);
 
-  // The same GPU at `share` of its clock; values follow as if `compute.clock` were changed in its file (follow.hpp).
+  // The same GPU at `share` of its clock. Values scale as if a change had set `compute.clock` (follow.hpp).
   GpuSpec at_clock(double share) const;
-  // The GPU while it runs at `share` of its clock: rates follow the clock, but the absolute clock to which matrix
-  // arithmetic lowers it (compute.matrix_clock) stays the same.
+  // The GPU while it runs at `share` of its clock. Rates scale with the clock, but compute.matrix_clock, to which
+  // matrix arithmetic lowers the clock, stays the same in Hz.
   GpuSpec operated_at(double share) const;
 };
 
@@ -57,7 +58,7 @@ enum class NetworkModel { queue, flow };
 
 struct NetworkSpec {
   NetworkModel model = NetworkModel::queue;
-  std::optional<Bytes> chunk;  // absent: as core::QueueNetworkSpec has it
+  std::optional<Bytes> chunk;  // absent: the default of core::QueueNetworkSpec
   static void describe(config::Describer<NetworkSpec>& d);
 };
 
@@ -67,12 +68,12 @@ struct SystemSpec {
   NodeSpec node;
   std::optional<fabric::FabricSpec> fabric;
   NetworkSpec network;
-  config::Node operating_point{};       // of scenarios that name none; models/hardware/power reads it
+  config::Node operating_point{};       // for scenarios that set none; models/hardware/power reads it
   std::optional<double> operated_at{};  // fraction of their clock at which the GPUs run; if present, energy is counted
   std::shared_ptr<const part::Uneven> uneven{};  // null: all parts are as specified
   static void describe(config::Describer<SystemSpec>& d);
 
-  // Makes the GPUs run at `share` of their clock, and their energy be counted.
+  // Sets the clock of all GPUs to `share` of the clock in their file, and lets the machine count energy.
   void operate_at(double share);
 
   std::int64_t ranks() const { return nodes * node.gpus; }

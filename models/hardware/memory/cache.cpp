@@ -12,13 +12,13 @@ namespace {
 
 double held_bytes(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side) {
   double held = l2.capacity.value * l2.usable_share;
-  // The memory-side cache includes what the L2 holds.
+  // The memory-side cache also holds the lines of the L2, so the sizes are not added.
   if (memory_side) held = std::max(held, memory_side->capacity.value * memory_side->usable_share);
   return held;
 }
 
-// The rows of one table in groups of nearly equal popularity: single rows where they are popular, then groups that grow
-// by an eighth.
+// The rows of one table, from the most to the least popular, in groups of nearly equal popularity. The first groups are
+// single rows. A later group has about an eighth as many rows as there are before it.
 class Popularity {
  public:
   Popularity(std::int64_t rows, double exponent) {
@@ -92,8 +92,9 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
   const Popularity table(reads.rows, reads.zipf_exponent);
   double held = held_bytes(l2, memory_side) / reads.row_bytes.value;
   auto in_a_row = static_cast<double>(reads.reads_per_pass);
-  // If the rows that one pass touches in all tables fit together, the next pass finds them: all passes act as one, and
-  // each table has its share of the cache. Otherwise the tables that are being read share it.
+  // If the cache holds all rows that one pass touches in all tables, the next pass finds them there. Then all passes
+  // act as one pass, and each table has an equal share of the cache. Otherwise the tables that are read at the same
+  // time share the cache.
   const auto tables = static_cast<double>(reads.tables);
   if (reads.passes > 1 && tables * table.distinct(in_a_row) <= held) {
     held /= tables;
@@ -102,8 +103,8 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
     held /= std::clamp(reads.tables_at_once, 1.0, tables);
   }
   const double stay = reads_that_fill(table, held, in_a_row);
-  // Until the cache is full, a read misses if its row is new; after that, if its row was not read during the last
-  // `stay` reads.
+  // Until the cache is full, a read misses if its row was never read. After that, a read misses if its row was not read
+  // during the last `stay` reads.
   const double misses = table.distinct(stay) + (in_a_row - stay) * table.growth(stay);
   return std::clamp(1 - misses / in_a_row, 0.0, 1.0);
 }

@@ -65,8 +65,8 @@ TableReads reads_of(std::int64_t rows, std::int64_t reads, double exponent) {
       .tables = 1, .rows = rows, .row_bytes = {100}, .passes = 1, .reads_per_pass = reads, .zipf_exponent = exponent};
 }
 
-// Everything fits: a read hits if its row was read before. 500 reads of 1,000 rows touch 1,000 (1 - e^-0.5) = 393.47
-// rows.
+// The cache holds all rows, so a read hits if its row was read before. 500 reads of 1,000 rows touch 1,000 x (1 -
+// e^-0.5) = 393.47 rows.
 TEST(TableHitRatio, InALargeCacheOnlyFirstReadsMiss) {
   EXPECT_NEAR(table_hit_ratio(cache(1e9), std::nullopt, reads_of(1000, 500, 0)), 1 - 393.4693 / 500, 1e-6);
 }
@@ -98,7 +98,7 @@ TEST(TableHitRatio, TheMorePopularityDiffersTheMoreHits) {
   }
 }
 
-// Small tables stay in the cache from pass to pass; large ones do not, so each pass starts anew.
+// Small tables stay in the cache from pass to pass. Large tables do not, so each pass starts with an empty cache.
 TEST(TableHitRatio, APassFindsWhatTheLastOneLeftIfAllTablesFit) {
   TableReads reads = reads_of(1000, 500, 0);
   reads.tables = 4;
@@ -109,7 +109,7 @@ TEST(TableHitRatio, APassFindsWhatTheLastOneLeftIfAllTablesFit) {
               table_hit_ratio(cache(1e6), std::nullopt, reads_of(1000, 500, 0)), 1e-12);
 }
 
-// Reference: an LRU cache simulated read by read.
+// The hit ratio of an LRU cache that is simulated read by read, as a reference.
 double simulated_hit_ratio(std::size_t holds, std::int64_t rows, std::int64_t reads, double exponent) {
   std::vector<double> sums;
   double sum = 0;
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Walks, TableHitRatioOf,
                                            Walk{3000, 100'000, 100'000, 1.05}, Walk{500, 100'000, 100'000, 1.05},
                                            Walk{3000, 100'000, 2000, 1.05}, Walk{3000, 100'000, 100'000, 1.5}));
 
-// Of three rows by Zipf's law of exponent 1 the first is read by 6 of 11 reads.
+// With Zipf's law of exponent 1 over three rows, 6 of 11 reads are of the first row.
 TEST(PopularExtra, IsTheShareOfTheMostPopularRowOfATable) {
   CacheSpec l2;
   TableReads reads;
@@ -188,8 +188,8 @@ TEST(PopularExtra, IsMoreForShortRowsWhichLieInFewerSlices) {
   }
 }
 
-// Lines that fall into slices at random. 2,112 and 4,224 lines in 80 slices is what the profiler counted on an H100: the
-// busiest slice had 1.44 to 1.55 and 1.36 times the mean.
+// Compares busiest_slice() with lines that are divided among slices at random. With 2,112 and 4,224 lines in 80 slices,
+// the profiler counted on an H100 that the busiest slice had 1.44 to 1.55 and 1.36 times the mean.
 TEST(BusiestSlice, IsTheExpectedMaximumOfRandomDivision) {
   CacheSpec l2;
   EXPECT_EQ(l2.busiest_slice(100), 1) << "even unless a file says how many slices there are";

@@ -9,14 +9,14 @@ namespace moire::memory {
 
 namespace {
 
-// With latency_spread, the part of the unloaded latency that load stretches: the queues of the memory. The rest is not
-// waiting time of every byte in a batch. Chosen together with the curve of the loaded latency, not measured by a
-// microbenchmark of its own.
+// Share of the unloaded latency that the load of the memory stretches, if the GPU's file has a latency_spread: the time
+// in the queues of the memory. The rest of the latency does not grow with load. The number was chosen together with the
+// curve of the loaded latency. No microbenchmark measures it separately.
 constexpr double queued_share = 0.25;
 
 double queued_part(const HbmSpec& hbm) { return hbm.latency_spread.ps > 0 ? queued_share : 1; }
 
-// Memory time per byte with turnarounds between reads and writes, relative to the time without.
+// Memory time per byte with turnarounds between reads and writes, relative to the time without turnarounds.
 double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
   double stores = shape.mixed_stores;
   if (stores < 0) {

@@ -14,8 +14,8 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
       .range(0.1, 10)
       .or_default();
   d.field("turnaround", &HbmSpec::turnaround,
-          "Additional time of traffic that is half reads and half writes, relative to doing both one after the other; "
-          "if the share of writes is x, the additional time is (4 x (1 - x))^turnaround_exponent of this")
+          "Additional time of traffic that is half reads and half writes, relative to doing both one after the other. "
+          "If the share of writes is x, the additional time is this value times (4 x (1 - x))^turnaround_exponent")
       .range(0, 4)
       .or_default();
   d.field("turnaround_exponent", &HbmSpec::turnaround_exponent,
@@ -38,8 +38,9 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
           "Latency of a load that misses all caches while memory is idle")
       .positive();
   d.field("latency_spread", &HbmSpec::latency_spread,
-          "How much longer the slowest load takes if a wavefront waits for e times as many loads together, while "
-          "memory is idle; under load it waits for the slowest as well. Absent: all loads take the same time")
+          "The slowest of n loads that a wavefront waits for together takes ln(n) x this time longer than one load, "
+          "while memory is idle. If it is given, waits under load also depend on the slowest load. Absent: all loads "
+          "take the same time")
       .or_default();
   d.field("latency_growth", &HbmSpec::latency_growth,
           "Growth of the latency just before saturation, relative to unloaded_latency")

@@ -60,11 +60,12 @@ Time Nic::post(const Put& put) {
   return calendar_.now() + spec_.wqe_build;
 }
 
-// Books the put's turn in its queue pair immediately, so turns follow the order of posting.
+// Books the put's place in its queue pair now, so that the queue pair serves puts in the order in which they were
+// posted.
 void Nic::told(std::uint32_t index) {
   Time rings = calendar_.now() + spec_.wqe_build;
   if (puts_[index].issuer == Issuer::proxy) {
-    // The time to reach the host thread is the same for all puts, so it handles them in posting order.
+    // All puts take the same time to reach the host thread, so it serves them in the order in which they were posted.
     proxy_free_ = std::max(rings + spec_.proxy_latency, proxy_free_) + spec_.proxy_time;
     rings = proxy_free_;
   }

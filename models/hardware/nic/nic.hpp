@@ -2,11 +2,13 @@
 //
 //   thread: WQE build -> doorbell -> [queue pair: FIFO, 1 / rate] -> [NIC: FIFO, 1 / rate] -> PCIe latency -> network
 //   -> (put with a flag) flag latency -> receiver
+// (WQE: work queue entry, the description of a put that the NIC reads.)
 //
-// A put alone is visible after
+// Without other traffic, data and flag of a put are visible at the receiver after
 //   t = wqe_build + doorbell + w / queue_pair_message_rate + w / message_rate + pcie_latency
-//       + sum of link latencies + bytes / min(wire payload, PCIe) + flag_latency,   w = 2 with a flag, else 1.
-// Puts of a host thread spend proxy_latency + proxy_time (one put at a time) between WQE build and doorbell.
+//       + sum of link latencies + bytes / payload_bandwidth() + flag_latency,
+// with w = 2 work requests for a put with a flag, else 1. The other names are members of NicSpec. A put of a host
+// thread takes proxy_latency + proxy_time longer, between WQE build and doorbell. The thread serves one put at a time.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +31,9 @@ struct Put {
   Bytes bytes;       // >= 1; a flag without data has 8 bytes
   bool flag = true;  // a flag follows the data, as a second work request of the same queue pair
   Issuer issuer = Issuer::gpu;
-  core::Receiver* receiver = nullptr;  // learns when data and flag are visible
+  core::Receiver* receiver = nullptr;  // is told when data and flag are visible
   std::uint64_t payload = 0;
-  Time after{};  // until the payload is in memory; the NIC's thread learns of the put only then
+  Time after{};  // time until the data is in the memory that the NIC reads; only then does the issuing thread begin
 };
 
 class Nic final : private core::EventSink {
@@ -51,7 +53,7 @@ class Nic final : private core::EventSink {
  private:
   void fire(std::uint64_t event) override;
   void fires_next(std::uint64_t event) const override;
-  void told(std::uint32_t index);     // the thread that rings the doorbell has received the put
+  void told(std::uint32_t index);     // the issuing thread begins with the put
   void fetched(std::uint32_t index);  // the work request has left its queue pair
   void next_of_thread();
   void inject(std::uint32_t index);  // the first payload byte arrives from memory; the network takes over
@@ -61,14 +63,14 @@ class Nic final : private core::EventSink {
   core::EndpointId endpoint_;
   NicSpec spec_;
   std::uint32_t component_;
-  Time queue_pair_service_;  // of one work request
-  Time service_;
+  Time queue_pair_service_;                                  // time of one work request in its queue pair
+  Time service_;                                             // time of one work request in the NIC
   Time free_;                                                // end of the NIC's last booked work request
   Time proxy_free_;                                          // end of the host thread's last booked put
-  std::unordered_map<std::uint64_t, Time> queue_pair_free_;  // only of queue pairs with work requests
-  // True as long as only a host thread has posted, if it posts more slowly than queue pairs and NIC work. Then nothing
-  // queues behind it, so the injection time is known when a put is received, in the order of the puts; only the next
-  // injection is an event.
+  std::unordered_map<std::uint64_t, Time> queue_pair_free_;  // by busy queue pair: end of its last booked work request
+  // True as long as no GPU has posted, if the host thread takes longer for a put than its queue pair and the NIC. Puts
+  // then never wait in a queue pair or in the NIC. So the injection time of a put is known at told(), injections happen
+  // in the order of the puts, and only the next injection is an event in the calendar.
   bool thread_alone_;
   struct OfThread {
     std::uint32_t index;

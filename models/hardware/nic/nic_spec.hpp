@@ -1,4 +1,4 @@
-// Properties of a NIC, as in its datasheet and microbenchmarks. README.md lists values with their sources.
+// Properties of a NIC, as datasheets and microbenchmarks state them. README.md lists values with their sources.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct NicSpec {
   PerSecond message_rate;                            // over all queue pairs
   std::optional<PerSecond> queue_pair_message_rate;  // of one queue pair; absent: only the NIC's rate limits
   std::int64_t queue_pairs = 1;                      // per peer
-  Time wqe_build;                                    // time of the issuing thread per put
+  Time wqe_build;                                    // for which a put keeps the issuing thread busy
   Time doorbell;                                     // from the doorbell store until the NIC sees it
   // The host interface.
   BytesPerSecond pcie_bandwidth;  // payload, per direction
   Time pcie_latency;              // from a work request until the first payload byte is read
   Time flag_latency;              // from the last byte at the receiver's NIC until a polling thread sees the flag
   // Puts that a host thread posts for the GPU.
-  Time proxy_latency;  // from the GPU's descriptor until the host thread sees it
-  Time proxy_time;     // of the host thread per put; there is one thread per NIC
+  Time proxy_latency;  // from the GPU's store of the put's description until the host thread sees it
+  Time proxy_time;     // for which a put keeps the host thread busy; there is one thread per NIC
 
   BytesPerSecond wire_bandwidth() const { return bandwidth * payload_efficiency; }
-  // All traffic of a direction passes PCIe and the wire in series; two FIFO servers with the same traffic act like one
-  // server at the lower rate.
+  // All traffic of a direction passes PCIe and the wire one after the other. Two FIFO servers in series with the same
+  // traffic act like one server at the lower rate.
   BytesPerSecond payload_bandwidth() const {
     return wire_bandwidth() < pcie_bandwidth ? wire_bandwidth() : pcie_bandwidth;
   }

@@ -12,7 +12,7 @@
 namespace moire::nic {
 namespace {
 
-// A switch without delay, with ports of the NIC's speed.
+// A topology of one switch that adds no delay. Its links are as fast as the NIC and have a latency of 400 ns each.
 class Switch : public core::Topology {
  public:
   Switch(std::uint32_t endpoints, const NicSpec& nic) : endpoints_(endpoints) {
@@ -101,8 +101,8 @@ TEST(Nic, SmallPutsAreBoundByTheMessageRate) {
   EXPECT_NEAR(bench.finish().us(), 2.9 + n * 2 * 5e-3, 0.01);
 }
 
-// Connections of a library have queue pairs of their own, even if GPUs have fewer: a credit does not wait for the data
-// of another connection.
+// `queue_pairs` limits the queue pairs of GPUs, but not those of a host thread. So a library's credit does not wait for
+// the data of another connection.
 TEST(Nic, PutsOfAHostThreadKeepTheirQueuePairs) {
   NicSpec spec = example();
   spec.queue_pairs = 1;
@@ -182,7 +182,8 @@ TEST(Nic, HostThreadServesPutsOneByOne) {
   EXPECT_NEAR(bench.finish().us(), 2.205 + 1.5 + 50 * 0.4, 0.01);
 }
 
-// Puts of a host thread are booked ahead unless a GPU has posted to the NIC; both ways must take the same time.
+// Nic::thread_alone_ books puts of a host thread ahead until a GPU has posted to the NIC. With and without it, puts
+// must take the same time.
 TEST(Nic, PutsOfAHostThreadTakeTheSameTimeWhereGpusPostedBefore) {
   NicSpec spec = example();
   spec.queue_pair_message_rate = PerSecond{10e6};

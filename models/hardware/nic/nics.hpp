@@ -1,4 +1,4 @@
-// The NICs of a system as a part of the machine: puts of a rank go to the NIC that serves its GPU.
+// The NICs of a system as a part of the machine. Puts of a rank go to the NIC that serves its GPU.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,8 @@ class Nics final : public part::Part, public part::Puts {
   core::EndpointId per_node_;
   std::optional<NicSpec> spec_;
   std::size_t endpoints_ = 0;
-  // One NIC per endpoint. If queues share no links (counterfactual runs), each queue has such a set of its own.
+  // One NIC per endpoint. If a counterfactual run gives every queue its own links, each queue has its own set of NICs,
+  // one set after the other.
   std::vector<std::unique_ptr<Nic>> nics_;
 };
 

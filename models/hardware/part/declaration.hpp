@@ -1,6 +1,6 @@
 // What a part declares about itself, independent of a machine: the metrics it adds to a run, the kinds of time that
-// queues can lose by sharing it, and its section of a timeline. Every capacity of a part is a timeline track with its
-// name.
+// queues can lose by sharing it, and its section of a timeline. A timeline also shows the load of each capacity of the
+// part, as a track with the capacity's name.
 #pragma once
 
 #include <algorithm>
@@ -19,29 +19,32 @@ struct MetricInfo {
   std::string_view meaning;
 };
 
-// A kind of sharing. A counterfactual run gives every queue its own copy of what the part shares; the time by which a
-// queue then ends earlier was lost to this kind. Kinds are separated one after the other, in the order of the parts.
+// A resource by whose sharing queues lose time. A counterfactual run gives every queue its own copy of the resource.
+// The time by which a queue ends earlier in that run is what the queue lost to this kind. Each further run separates
+// one more kind, in the order of the parts.
 struct BlameKind {
-  std::string_view key;   // its name in Apart
+  std::string_view key;   // its name in Apart::kinds
   std::string_view lost;  // the LOST part of the metric <queue>_lost_<LOST>_us
   std::string_view meaning;
-  // Set if the wait for a kernel's first workgroup is reported separately: its name, else empty.
+  // Name under which the wait for a kernel's first workgroup is reported separately; empty: `lost` includes the wait.
   std::string_view waited = {};
   std::string_view waited_meaning = {};
 };
 
-// A value that scales with another one. If a change (--set, an axis, a variant) sets the other value and not this one,
-// this one becomes its value in the file x (new / old)^power. Values in the file itself are never scaled.
+// A rule that scales the value of `key` with the value of `of`. If a change (--set, an axis, a variant) sets `of` and
+// not `key`, `key` becomes its value in the file x (new / old value of `of`)^power. Nothing scales if only the file
+// sets the values.
 struct Follow {
   std::string_view key;  // path from the system's node: "gpu.compute.matrix_16bit"
-  // The other value. `gpu.compute.cus` and `gpu.compute.group_count` are computed from the groups.
+  // Path of the other value. `gpu.compute.cus` and `gpu.compute.group_count` are no keys: they are computed from
+  // gpu.compute.groups.
   std::string_view of;
   double power = 1;
   std::string_view why;
   std::string_view only_where = {};  // path of a flag that must be true: "gpu.l2.in_groups"
 };
 
-// A parameter that has no full effect because another, lower one limits it. Keys are paths from the system.
+// A parameter whose full value has no effect because another parameter limits it. Keys are paths from the system.
 struct Limit {
   std::string key;  // "node.nic.bandwidth"
   std::string by;   // "node.nic.pcie_bandwidth"
@@ -61,14 +64,13 @@ struct Declaration {
   std::vector<MetricInfo> occupied{};  // shares of the time during which something was in use
   std::vector<BlameKind> blame{};
   std::vector<Follow> follows{};
-  // Keys (paths from the system) that only affect this part: they have no effect in a run whose metrics of this part
-  // are all zero.
+  // Keys (paths from the system) that only affect this part. They have no effect in a run in which all metrics of this
+  // part are zero.
   std::vector<std::string_view> felt_by_metrics{};
   std::vector<TimelineSection> timeline{};
 };
 
-// The kinds of sharing that a counterfactual machine removes, by giving every queue its own copy; empty for a real
-// machine.
+// The kinds of BlameKind whose resource every queue has for itself in a counterfactual run. Empty for a real machine.
 struct Apart {
   std::uint32_t queues = 1;
   std::vector<std::string_view> kinds{};

@@ -1,5 +1,6 @@
 // A part of a machine (memory, links, CUs, ...) with its capacities. A part also implements the interfaces of
-// services.hpp that it offers; the machine finds them there. models/hardware/machine/parts.cpp registers all parts.
+// services.hpp that it offers, and others find it by the interface (Site::find). models/hardware/machine/parts.cpp
+// registers all parts.
 #pragma once
 
 #include <memory>
@@ -24,11 +25,11 @@ class Part {
   // Values of the declared metrics for a run that ended at `end`, in the order of the declaration.
   virtual std::vector<double> traffic(const Traffic& /*program*/) const { return {}; }
   virtual std::vector<double> occupied(Time /*end*/) const { return {}; }
-  // Throws InvariantError if something that entered the part did not leave it.
+  // Throws InvariantError if bytes or messages that entered the part did not leave it.
   virtual void check_conservation() const {}
 };
 
-// The part's view of its machine. Outlives the part.
+// What a part sees of its machine. The site outlives its parts.
 class Site {
  public:
   Site(core::RunLoop& loop, Rank ranks, Rank images, Reach reach, Apart apart,
@@ -52,10 +53,11 @@ class Site {
   const Reach& reach() const { return reach_; }
   const Apart& apart() const { return apart_; }
   const Uneven& uneven() const { return *uneven_; }
-  // Number of copies of a resource of this kind: one per queue in a counterfactual run, else 1.
+  // Number of copies of a resource of this kind (BlameKind::key): one per queue if a counterfactual run gives every
+  // queue its own, else 1.
   std::uint32_t copies(std::string_view kind) const { return apart_.has(kind) ? apart_.queues : 1; }
 
-  // Adds a capacity whose load observers see. `owner`: its rank; for a link, the source.
+  // Adds a capacity whose load observers see. `owner`: the rank whose capacity it is; for a link, the source rank.
   core::CapacityId add_capacity(Rank owner, core::CapacitySpec spec) {
     owners_.push_back(owner);
     return sharing_.add_capacity(std::move(spec));
@@ -70,7 +72,7 @@ class Site {
   // In registration order.
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
   void add(std::unique_ptr<Part> part);
-  // Parts whose capacities activities use.
+  // The parts that implement Shared.
   const std::vector<const Shared*>& shared() const { return shared_; }
   // The part that offers a service, or null.
   template <class Service>

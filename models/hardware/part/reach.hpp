@@ -1,4 +1,4 @@
-// Position of one GPU relative to another (same GPU, same node, other node), and whether stores reach it.
+// Where one GPU is relative to another (same GPU, same node, other node), and whether its stores reach the other GPU.
 #pragma once
 
 #include "sim/program/program.hpp"

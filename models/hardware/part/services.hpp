@@ -1,4 +1,4 @@
-// Interfaces between parts, and between parts and the replay. A part implements those that it offers.
+// Interfaces between parts, and between parts and the replay. A part implements the interfaces that it offers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ using CuId = std::uint32_t;
 
 // --- How a phase or a copy uses a part --------------------------------------------------------------------------
 
-// A phase of workgroups of one kernel on `rank` with `peer`.
+// A work phase of a kernel's workgroups on `rank`. `peer` is the GPU whose memory they store to or load from over the
+// scale-up links.
 struct PhaseUse {
   const program::PhaseShape& shape;
   Rank rank = 0;
@@ -27,46 +28,47 @@ struct PhaseUse {
 struct Latency {
   double hit = 0;
   double miss = 0;
-  double missed = 1;                        // share of the loads that miss
+  double missed = 1;                        // share of the loads that miss the cache
   core::CapacityId capacity = core::no_id;  // the capacity whose load stretches the latency
-  double stretched = 0;                     // part of the latency that load stretches; 0: all of it
-  // A batch of n loads waits for the slowest one, which takes `spread` longer for each factor e in n; 0: all loads take
-  // the same time.
+  double stretched = 0;                     // seconds of the latency that load stretches; 0: all of it
+  // The slowest of n loads takes spread x ln(n) seconds longer than `miss`; 0: all loads take the same time.
   double spread = 0;
   double line = 0;  // bytes fetched together (cache line)
 
   double mean() const { return missed * miss + (1 - missed) * hit; }
 };
 
-// A copy without workgroups.
+// A copy by a DMA engine, a decompression engine or a copy kernel of the driver, but not by workgroups of the program.
 struct CopyUse {
   Rank rank = 0;
   Rank peer = 0;  // equal to `rank` for a copy within the GPU
   Bytes bytes;
   std::uint32_t queue = 0;
-  bool by_cus = false;  // done by a copy kernel of the driver
-  // Not 0: a decompression within the GPU, which writes `bytes` and reads 1 / ratio of them.
+  bool by_cus = false;  // a copy kernel of the driver copies
+  // Not 0: a decompression within the GPU, which writes `bytes` and reads bytes / ratio.
   double ratio = 0;
 };
 
-// Implemented by parts whose capacities activities use: adds demands to a class, and bounds if the part has limits of
-// its own.
+// Implemented by every part with capacities that activities (phases, copies) use. use() adds the demands on this part
+// to a class of the sharing law, and a bound on the rate if the part has a limit that is not a capacity.
 class Shared {
  public:
   virtual ~Shared() = default;
   virtual void latency(const PhaseUse& /*use*/, Latency& /*latency*/) const {}
   virtual void use(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
   virtual void use(const CopyUse& /*use*/, core::ClassSpec& /*spec*/) const {}
-  // Adds what the work counts on meters; changes no timing. Called for every phase, including those that move nothing.
+  // Adds what a unit of work adds to meters (such as energy). Meters change no times. Called for every phase, including
+  // phases that move no bytes.
   virtual void meter(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
-  // True if a copy within a GPU stays in a cache. Such copies form a class of their own.
+  // True if source and destination of a copy within a GPU lie in a cache. These copies form a class of their own.
   virtual bool stays_in_cache(const CopyUse& /*use*/) const { return false; }
 };
 
 // --- Workgroups in phases ----------------------------------------------------------------------------------------
 
 using ShapeId = std::uint32_t;
-// The place of one resident workgroup. Seat numbers are chosen by the caller, small and reused.
+// Number of one strand of a resident workgroup, or of one piece of posted work. The caller chooses the numbers. They
+// should be small, because they index arrays, and be reused.
 using Seat = std::uint32_t;
 
 class Phases {
@@ -75,16 +77,17 @@ class Phases {
   // `queue`: the queue of the program whose phases have this shape.
   virtual ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue) = 0;
   // Runs `amount` units of a shape for the workgroup in `seat`, then calls sink.fire(payload). Between two phases the
-  // seat still counts as load of its CU, because issuing a put or a fence is too short for others to use its share.
+  // workgroup still counts as load of its CU: issuing a put or a fence is too short for others to use its share.
   virtual void start(Seat seat, Rank rank, CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
                      std::uint64_t payload) = 0;
-  // Work that its workgroup does not wait for; has its own seat and takes no share of the CU from others.
+  // Runs work that its workgroup does not wait for. The work has a seat of its own and takes no share of the CU from
+  // workgroups.
   virtual void start_posted(Seat seat, Rank rank, CuId cu, ShapeId shape, Rank peer, double amount,
                             core::EventSink& sink, std::uint64_t payload) = 0;
   // The workgroup starts waiting for others, or retires: its share of the CU becomes free.
   virtual void leave(Seat seat) = 0;
-  // `others` have done the same as `rank` in `count` shapes from `first` on without being simulated: adds what `rank`
-  // took of its own capacities to theirs.
+  // Accounts for ranks that were not simulated. `others` did the same as `rank` in the shapes `first` to first + count
+  // - 1. What `rank` took of its own capacities is added to the same capacities of each of them.
   virtual void stands_in(Rank rank, const std::vector<Rank>& others, ShapeId first, std::size_t count) = 0;
 };
 
@@ -112,7 +115,7 @@ struct Placement {
   CuId cu;
 };
 
-// Dispatcher of one GPU: decides which pending workgroup is placed where, and in which order.
+// Dispatcher of one GPU: decides which pending workgroup is placed on which CU, and in which order.
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
@@ -123,12 +126,12 @@ class Dispatcher {
   // One dispatch turn; appends the placements. If nothing is placed, nothing fits until a workgroup retires.
   virtual void place(std::vector<Placement>& placed) = 0;
   virtual void retire(CuId cu, const Footprint& footprint) = 0;
-  // Grids with workgroups that wait for a CU, in service order, and their number; for the deadlock report.
+  // A grid and the number of its workgroups that wait for a CU.
   struct Head {
     std::uint32_t grid;
     std::int64_t waiting;
   };
-  virtual std::vector<Head> waiting() const = 0;
+  virtual std::vector<Head> waiting() const = 0;  // in service order; for the deadlock report
 };
 
 class Dispatchers {
@@ -144,9 +147,9 @@ class Dispatchers {
 class Meters {
  public:
   virtual ~Meters() = default;
-  // A CU gets its first workgroup, or has lost its last one.
+  // Called when a CU of `rank` gets its first workgroup (is = true) or loses its last one (is = false).
   virtual void occupied(Rank rank, bool is) = 0;
-  // Matrix arithmetic currently lowers the clock to this share.
+  // Called when matrix arithmetic lowers or raises the clock of `rank`: its clock is now this share of the highest one.
   virtual void clock_left(Rank rank, double share) = 0;
   // Figures of one GPU.
   struct Drawn {
@@ -162,8 +165,10 @@ class Meters {
 
 struct CopyRequest {
   CopyUse copy;
-  std::uint32_t stream = 0;  // the hardware queue in which the engines see the program's queue
-  Time ready;                // earliest start of the copy, as far as known before an engine is assigned
+  // The hardware queue of the copy. An engine takes longer to switch to a copy of another hardware queue. Each queue of
+  // the program has its own, but with Order::serial all queues share one.
+  std::uint32_t stream = 0;
+  Time ready;  // earliest start of the copy, as far as known before an engine is assigned
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;
 };
@@ -173,11 +178,12 @@ class Copies {
   virtual ~Copies() = default;
   // The request's sink fires when the last byte is written.
   virtual void submit(const CopyRequest& request) = 0;
-  // Valid in the sink of a finished copy: its engine (for the timeline) and when its first byte moved.
+  // Engine of a copy (for the timeline), and when its first byte moved.
   struct Finished {
     std::uint32_t engine;
     Time begin;
   };
+  // The copy that has just ended; only valid while its sink fires.
   virtual Finished finished(Rank rank, std::uint32_t queue) const = 0;
   // True if copies within the GPU need no DMA engine.
   virtual bool local_by_kernel() const = 0;
@@ -186,7 +192,7 @@ class Copies {
 class Decompressors {
  public:
   virtual ~Decompressors() = default;
-  // As of a copy.
+  // The request's sink fires when the last byte is written. The request's copy has a `ratio`.
   virtual void submit(const CopyRequest& request) = 0;
   virtual Copies::Finished finished(Rank rank) const = 0;
 };
@@ -196,47 +202,47 @@ class Decompressors {
 class ScaleUp {
  public:
   virtual ~ScaleUp() = default;
-  // Bytes carried by the rank's links in both directions, over all queues.
+  // Bytes that the links of the rank's port have carried in both directions, for all queues together.
   virtual double carried(Rank rank) const = 0;
 };
 
 // --- Puts between nodes ------------------------------------------------------------------------------------------
 
 struct Put {
-  Rank source = 0;  // GPUs whose NICs send and receive the message
-  Rank destination = 0;
-  Rank sender = 0;  // GPUs that the message is from and for; they differ from source and destination if a relay is used
-  Rank receiver = 0;
-  std::uint32_t queue = 0;         // of the program
+  Rank source = 0;          // GPU whose NIC sends the message
+  Rank destination = 0;     // GPU whose NIC receives the message
+  Rank sender = 0;          // GPU that the message is from; not `source` if a relay on the sender's node sends it
+  Rank receiver = 0;        // GPU that the message is for; not `destination` if a relay on the receiver's node gets it
+  std::uint32_t queue = 0;  // of the program
   std::uint32_t queue_pair = 0;    // messages of one queue pair to one destination stay in order
   Bytes bytes;                     // >= 1; a flag without data has 8 bytes
   bool proxied = false;            // posted by a host thread
-  bool summed = false;             // by the switches, with the puts of this GPU of all other nodes (Phase::summed)
-  Time after{};                    // until the data has been stored to the source's memory
-  core::Receiver* told = nullptr;  // learns when data and flag are visible at the destination
+  bool summed = false;             // the switches add it to the puts of the same GPU of all other nodes (Phase::summed)
+  Time after{};                    // time until the data is in the memory of `source`, if a relay sends it
+  core::Receiver* told = nullptr;  // is told when data and flag are visible at the destination
   std::uint64_t payload = 0;
 };
 
 class Puts {
  public:
   virtual ~Puts() = default;
-  // Posts now; returns when the issuing thread is free again.
+  // Posts the put at the current time. Returns the time at which the issuing thread is free again.
   virtual Time put(const Put& put) = 0;
   virtual core::EndpointId endpoint_of(Rank rank) const = 0;
 };
 
-// The network that puts use: one for all queues, or one per queue.
+// The networks that puts use: one for all queues, or one per queue in a counterfactual run.
 class Networks {
  public:
   virtual ~Networks() = default;
   virtual std::size_t networks() const = 0;
   virtual core::Network& network(std::size_t number) = 0;
   virtual const core::Topology& topology() const = 0;
-  // The address of GPU `gpu` of all nodes. Switches add up what these GPUs send there, and send each of them the sum.
-  // The fabric must have switches that sum.
+  // The address of the group of GPUs with the number `gpu` in their nodes. The switches add up what these GPUs send to
+  // the address, and send the sum to each of them. The fabric must have switches that sum.
   virtual core::EndpointId sum_of(Rank gpu) const = 0;
-  // Runs the simulation until no events are left, if the network has its own clock (SimGrid); false: the caller runs
-  // the loop.
+  // If the network has its own clock (SimGrid), runs the simulation until no events are left and returns true.
+  // Otherwise returns false, and the caller runs the loop.
   virtual bool run() = 0;
 };
 

@@ -1,4 +1,5 @@
-// Deviations of single parts from their specs: the `perturb` of a scenario, drawn by models/hardware/perturb.
+// Late starts of ranks, and GPUs, NICs and links that are slower than their specs. models/hardware/perturb draws these
+// numbers from the key `perturb` of a scenario.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,9 @@
 
 namespace moire::part {
 
-// Each list has an entry per rank, NIC or link, or is empty if all are as specified.
+// Each list has an entry per rank, NIC or link. An empty list means that all of them are as specified.
 struct Uneven {
-  std::vector<Time> start;    // by rank: delay of its host's start
+  std::vector<Time> start;    // by rank: time at which its host starts; 0 if it is not late
   std::vector<double> clock;  // by rank: fraction of the GPU's clock
   std::vector<double> port;   // by rank: fraction of the bandwidth of its scale-up links
   std::vector<double> nic;    // by NIC of the system: fraction of its payload bandwidth, in both directions

@@ -97,8 +97,8 @@ template <class T>
 void UniformSpec<T>::describe(config::Describer<UniformSpec>& d) {
   d.component(fmt::format("uniform_{}", Kind<T>::word),
               "Uniform distribution: every value between two limits is equally likely.");
-  bounded_field(d, "from", &UniformSpec::from, "Least");
-  bounded_field(d, "to", &UniformSpec::to, "Most");
+  bounded_field(d, "from", &UniformSpec::from, "Smallest value");
+  bounded_field(d, "to", &UniformSpec::to, "Largest value");
   d.check("to", [](const UniformSpec& s) -> std::optional<config::Problem> {
     if (s.from <= s.to) return std::nullopt;
     return config::Problem{"'to' is below 'from'", "write the smaller value first"};
@@ -114,8 +114,8 @@ void NormalSpec<T>::describe(config::Describer<NormalSpec>& d) {
   auto deviation =
       d.field("deviation", &NormalSpec::deviation, "Standard deviation of the distribution before truncation");
   if constexpr (std::same_as<T, double>) deviation.range(0, 1);
-  bounded_field(d, "from", &NormalSpec::from, "Least");
-  bounded_field(d, "to", &NormalSpec::to, "Most");
+  bounded_field(d, "from", &NormalSpec::from, "Smallest value");
+  bounded_field(d, "to", &NormalSpec::to, "Largest value");
   d.check("mean", [](const NormalSpec& s) -> std::optional<config::Problem> {
     if (s.from <= s.mean && s.mean <= s.to) return std::nullopt;
     return config::Problem{"the mean is not between 'from' and 'to'",
@@ -177,7 +177,7 @@ Quantile<double> quantile(const ShareSpec& spec) { return of_all_kinds<double>(s
 Quantile<Time> quantile(const DelaySpec& spec) {
   if (spec.exponential) {
     const double mean = base(spec.exponential->mean);
-    constexpr double far = 100;  // means; no draw is that large
+    constexpr double far = 100;  // in means of the distribution; no draw is that large
     const double cut = spec.exponential->to ? base(*spec.exponential->to) / mean : far;
     const double within = cut < far ? 1 - exponential(-cut) : 1;
     return [mean, within](double p) { return from_base<Time>(-mean * core::logarithm(1 - p * within)); };
@@ -192,8 +192,8 @@ Quantile<Time> quantile(const DelaySpec& spec) {
   return of_all_kinds<Time>(spec);
 }
 
-// P. J. Acklam's rational approximations of the normal quantile (relative error below 1.15e-9), in the middle and in
-// the tails.
+// P. J. Acklam's rational approximations of the normal quantile (relative error below 1.15e-9), one for the middle and
+// one for the tails.
 double normal_quantile(double p) {
   constexpr std::array<double, 6> a = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                                        1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};

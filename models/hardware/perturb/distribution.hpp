@@ -1,5 +1,6 @@
-// Distributions from which deviations are drawn, as quantile functions: one number in (0, 1) per part determines its
-// value, so that a part keeps its rank among the others when a parameter changes. Same bits on every machine.
+// Distributions of delays and of shares of a clock or bandwidth, as quantile functions. Each part has a number in (0,
+// 1) that determines its value. So a part keeps its position in the order of all values when a parameter changes.
+// Values are the same to the last bit on every computer.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ class Describer;
 
 namespace moire::perturb {
 
-// Shares of a clock or a bandwidth; below a hundredth a part is broken rather than slow.
+// The smallest share of a clock or a bandwidth. A part with less counts as broken, not as slow.
 constexpr double least_share = 0.01;
 
 // T: Time for delays, double for fractions of a clock or a bandwidth.
@@ -76,8 +77,8 @@ Quantile<double> quantile(const ShareSpec& spec);
 // Quantile of the standard normal distribution; relative error below 2e-9.
 double normal_quantile(double p);
 
-// A uniform number in (0, 1) for part `unit` of entry `entry` of list `kind`; independent of all other entries and
-// parts.
+// A uniform number in (0, 1) for part `unit` in entry `entry` of list `kind` (of `perturb`). It does not depend on
+// other entries and parts.
 double uniform_of(std::uint64_t seed, std::uint64_t kind, std::uint64_t entry, std::uint64_t unit);
 
 }  // namespace moire::perturb

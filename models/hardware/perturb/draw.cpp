@@ -15,7 +15,8 @@ namespace {
 
 using Units = std::vector<std::size_t>;
 
-// Stream numbers of the draws: one per list; `who` separates the selection of parts from the drawing of values.
+// The argument `kind` of uniform_of(): one number per list. Adding `who` gives the number for the selection of parts,
+// so that the selection does not depend on the drawn values.
 enum Kind : std::uint64_t { start, gpus, ports, nics, links, who = 100 };
 
 std::string shown(Time time) { return config::format_quantity(Time{(time.ps + 500) / 1000 * 1000}); }
@@ -25,15 +26,15 @@ double number(double share) { return share; }
 Time like(Time, double mean) { return Time{std::llround(mean)}; }
 double like(double, double mean) { return mean; }
 
-// One list of `perturb`.
+// One list of `perturb`, such as `gpus`, and the words of its notes.
 struct List {
   Kind kind;
   const char* key;
   const char* unit;  // "rank"
   std::size_t all;
   std::size_t of_node;  // units per node; 0: units do not belong to nodes
-  const char* verb;     // verb of its note: "has", "begins"
-  const char* behind;   // end of its note: "of its clock"
+  const char* verb;     // verb of a note on several units: "have", "begin"
+  const char* behind;   // words behind the value in a note: "of the clock"
 };
 
 class Drawer {
@@ -55,13 +56,14 @@ class Drawer {
           product, uneven.clock);
     const bool wired = system_.node.wiring != link::Wiring::none && system_.node.gpus > 1;
     if (!spec_.ports.empty() && !wired) {
-      reject(*node_.find("ports"), "the GPUs have no scale-up links", "remove it, or set system.node.wiring");
+      reject(*node_.find("ports"), "the GPUs have no scale-up links",
+             "remove perturb.ports, or set system.node.wiring");
     } else {
       apply({ports, "ports", "rank", ranks, gpus_of_node, "have", "of the bandwidth of their scale-up links"},
             spec_.ports, &SlowPortSpec::bandwidth, 1.0, product, uneven.port);
     }
     if (!spec_.nics.empty() && topology_ == nullptr) {
-      reject(*node_.find("nics"), "the system has no NICs on a fabric", "remove it, or set system.node.nics");
+      reject(*node_.find("nics"), "the system has no NICs on a fabric", "remove perturb.nics, or set system.node.nics");
     } else {
       const auto all = static_cast<std::size_t>(system_.nodes) * nics_of_node;
       apply({nics, "nics", "NIC", all, nics_of_node, "have", "of the bandwidth"}, spec_.nics, &SlowNicSpec::bandwidth,
@@ -69,7 +71,7 @@ class Drawer {
     }
     const std::size_t own = topology_ == nullptr ? 0 : topology_->links().size() - ports_of_nics();
     if (!spec_.links.empty() && own == 0) {
-      reject(*node_.find("links"), "the fabric has no links except those of the NICs", "write nics instead");
+      reject(*node_.find("links"), "the fabric has no links except those of the NICs", "write perturb.nics instead");
     } else {
       apply({links, "links", "link", own, 0, "have", "of the bandwidth"}, spec_.links, &SlowLinkSpec::bandwidth, 1.0,
             product, uneven.link);
@@ -80,7 +82,7 @@ class Drawer {
   }
 
  private:
-  // Every NIC has a link out and a link in; these come before all other links.
+  // Every NIC has a link out and a link in. The links of NICs come before all other links of the topology.
   std::size_t ports_of_nics() const { return std::size_t{2} * topology_->endpoints(); }
 
   void reject(const config::Node& at, std::string what, std::string remedy) {
@@ -92,7 +94,7 @@ class Drawer {
     return fmt::format("{} {}", list.unit, unit);
   }
 
-  // Distinct numbers below `all`.
+  // Returns the numbers of a list. Reports numbers that are not below `all` or appear twice.
   Units listed(const std::vector<std::int64_t>& numbers, const config::Node& node, const char* what, std::size_t all) {
     Units units;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -153,7 +155,7 @@ class Drawer {
     if (!entry.count && !entry.share) return named(list, entry, node);
     const auto all = static_cast<std::int64_t>(list.all);
     if (entry.count && *entry.count > all) {
-      reject(*node.find("count"), fmt::format("{} of {} {}s", *entry.count, all, list.unit),
+      reject(*node.find("count"), fmt::format("count is {}, but there are {} {}s", *entry.count, all, list.unit),
              fmt::format("write {} or less", all));
       return {};
     }
@@ -188,7 +190,7 @@ class Drawer {
     }
   }
 
-  // Each entry keeps to the range by itself, and their product may not.
+  // Each entry is in the allowed range, but the product of several entries may be too small.
   void reject_broken(const List& list, const Units& units, const std::vector<double>& shares,
                      const config::Node& node) {
     const std::size_t worst = *std::min_element(units.begin(), units.end(),

@@ -1,4 +1,5 @@
-// Turns `perturb` into deviations of a system's parts: who is late or slow, and by how much.
+// Draws from the key `perturb` of a scenario which ranks are late, and which GPUs, NICs and links are slow, and by how
+// much.
 #pragma once
 
 #include <memory>
@@ -15,11 +16,11 @@ namespace moire::perturb {
 
 struct Drawn {
   std::shared_ptr<const part::Uneven> uneven;  // null: everything is as specified
-  std::vector<std::string> notes;              // a line per entry: how many parts, by how much, which one most
+  std::vector<std::string> notes;              // per entry: how many parts are affected, by how much, which part most
 };
 
-// Returns nothing and reports the reasons at their places in `node` if it is invalid. `topology`: of the system's
-// fabric, or null.
+// `node`: the value of `perturb`. If it is invalid, reports the errors at their places and returns nothing. `topology`:
+// of the system's fabric, or null.
 std::optional<Drawn> draw(const config::Node& node, const machine::SystemSpec& system, const core::Topology* topology,
                           config::Diagnostics& diagnostics);
 

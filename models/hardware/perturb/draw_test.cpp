@@ -123,7 +123,8 @@ TEST(Draw, WrongOnesAreToldWithTheirPlace) {
               HasSubstr("p.yaml:1:17: there is no rank 8; name numbers from 0 to 7"));
   EXPECT_THAT(errors_of("nics: [{nodes: [4], bandwidth: {value: 0.5}}]", system), HasSubstr("there is no node 4"));
   EXPECT_THAT(errors_of("gpus: [{ranks: [3, 3], clock: {value: 0.5}}]", system), HasSubstr("rank 3 appears twice"));
-  EXPECT_THAT(errors_of("gpus: [{count: 9, clock: {value: 0.5}}]", system), HasSubstr("9 of 8 ranks"));
+  EXPECT_THAT(errors_of("gpus: [{count: 9, clock: {value: 0.5}}]", system),
+              HasSubstr("count is 9, but there are 8 ranks"));
   EXPECT_THAT(errors_of("gpus: [{count: 1, ranks: [1], clock: {value: 0.5}}]", system),
               HasSubstr("2 keys select who is affected; write one of ranks, nodes, count, share"));
   EXPECT_THAT(errors_of("links: [{names: [leaf0.spine9.up], bandwidth: {value: 0.5}}]", system),
@@ -140,8 +141,7 @@ TEST(Draw, WrongOnesAreToldWithTheirPlace) {
   EXPECT_THAT(errors_of("ports: [{bandwidth: {value: 0.5}}]", alone), HasSubstr("no scale-up links"));
 }
 
-// The values that follow the clock when a file changes also follow it here.
-// Each entry is in range, and without a limit their product made a run longer than the clock can tell.
+// Each entry is in the allowed range. Without a limit on their product, a run could take longer than a Time can hold.
 TEST(Draw, EntriesTogetherLeaveAHundredthAtLeast) {
   const auto system = system_of(4, 2);
   std::string seven = "gpus: [";
@@ -152,6 +152,7 @@ TEST(Draw, EntriesTogetherLeaveAHundredthAtLeast) {
               HasSubstr("together with the entries before, rank 2 has 0.7812 % of the clock; leave 1 % at least"));
 }
 
+// GpuSpec::at_clock() must scale the values that the parts declare to follow the clock (follows()), and no others.
 TEST(Draw, ASlowClockTakesAlongWhatFollows) {
   machine::GpuSpec gpu = machine::example_gpu();
   gpu.compute.matrix_clock = PerSecond{0.8e9};

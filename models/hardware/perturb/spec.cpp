@@ -8,7 +8,7 @@ namespace moire::perturb {
 
 namespace {
 
-// The keys that select parts; `named` is the key for names or numbers.
+// Describes the keys that select parts. `named` is the key for names or numbers.
 template <class Spec, class Member>
 void describe_who(config::Describer<Spec>& d, const char* named, Member member, const std::string& which,
                   const char* example) {
@@ -16,10 +16,12 @@ void describe_who(config::Describer<Spec>& d, const char* named, Member member, 
   if constexpr (requires { &Spec::nodes; })
     d.field("nodes", &Spec::nodes, "All GPUs or NICs of these nodes").optional();
   d.field("count", &Spec::count,
-          "How many of the system, drawn with the seed; a larger count contains those of a smaller one")
+          "Number of affected parts, drawn with the seed; a larger number includes the parts of a smaller one")
       .range(1, 1 << 24)
       .optional();
-  d.field("share", &Spec::share, "How many of the system, as a share: `1 %`; at least one").range(1e-6, 1).optional();
+  d.field("share", &Spec::share, "Share of the parts that are affected, drawn with the seed: `1 %`; at least one part")
+      .range(1e-6, 1)
+      .optional();
   d.check([named](const Spec& s) -> std::optional<config::Problem> {
     int keys = s.count.has_value() + s.share.has_value();
     if constexpr (requires { s.nodes; }) keys += s.nodes.has_value();
@@ -38,7 +40,7 @@ void describe_who(config::Describer<Spec>& d, const char* named, Member member, 
 
 void StartSpec::describe(config::Describer<StartSpec>& d) {
   d.component("start_skew", "Ranks whose hosts begin the program after time 0.");
-  describe_who(d, "ranks", &StartSpec::ranks, "These ranks", "[3, 17]");
+  describe_who(d, "ranks", &StartSpec::ranks, "Numbers of the affected ranks", "[3, 17]");
   d.field("delay", &StartSpec::delay,
           "How much later the hosts begin; if several entries name a rank, the delays add up");
 }
@@ -46,14 +48,14 @@ void StartSpec::describe(config::Describer<StartSpec>& d) {
 void SlowGpuSpec::describe(config::Describer<SlowGpuSpec>& d) {
   d.component("slow_gpu",
               "GPUs that run at a fraction of their clock, with everything that scales with it (`moire explain gpu`).");
-  describe_who(d, "ranks", &SlowGpuSpec::ranks, "These ranks", "[3, 17]");
+  describe_who(d, "ranks", &SlowGpuSpec::ranks, "Numbers of the affected ranks", "[3, 17]");
   d.field("clock", &SlowGpuSpec::clock,
           "Clock relative to the GPU's file; if several entries name a GPU, the values are multiplied");
 }
 
 void SlowPortSpec::describe(config::Describer<SlowPortSpec>& d) {
   d.component("slow_port", "GPUs whose scale-up links (NVLink, xGMI, PCIe) are slower, in both directions.");
-  describe_who(d, "ranks", &SlowPortSpec::ranks, "These ranks", "[3, 17]");
+  describe_who(d, "ranks", &SlowPortSpec::ranks, "Numbers of the affected ranks", "[3, 17]");
   d.field("bandwidth", &SlowPortSpec::bandwidth,
           "Bandwidth relative to the GPU's file. A link of a full mesh is as fast as the slower of its two ends");
 }

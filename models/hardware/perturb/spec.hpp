@@ -1,4 +1,4 @@
-// `perturb` of a scenario: which parts of a machine are late or slow.
+// The key `perturb` of a scenario: which ranks, GPUs, NICs and links of a machine are late or slow.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace moire::perturb {
 
-// At most one of the keys is set; none: all ranks.
+// The ranks that an entry affects. At most one of the keys is set. If none is set, the entry affects all ranks.
 struct RanksSpec {
   std::optional<std::vector<std::int64_t>> ranks;
   std::optional<std::vector<std::int64_t>> nodes;

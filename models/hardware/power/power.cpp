@@ -33,7 +33,7 @@ void Power::meter(const part::PhaseUse& use, core::ClassSpec& spec) const {
   const program::PhaseShape& shape = use.shape;
   const Gpu& own = gpus_[use.rank];
   const bool matrix = shape.flop > 0 && shape.unit == program::Arithmetic::matrix_16bit;
-  // Digits that never change toggle no wires, in the units or on the way to them.
+  // Digits that never change toggle no wires in the matrix units or on the way to them.
   const double toggled = matrix ? spec_.matrix_quiet + (1 - spec_.matrix_quiet) * shape.power : 1;
   if (matrix) spec.metered.push_back({own.matrix, shape.flop});
   const double flop = (matrix ? spec_.matrix_flop : spec_.vector_flop).value;
@@ -44,7 +44,7 @@ void Power::meter(const part::PhaseUse& use, core::ClassSpec& spec) const {
       spec_.hbm_read_byte.value * missed + spec_.hbm_write_byte.value * shape.write * shape.write_miss;
   add(use.rank, toggled * (core + memory), spec);
   if (shape.peer_write + shape.peer_read == 0) return;
-  // At the peer: link, L2 and memory.
+  // Adds the energy at a peer: link, L2 and memory.
   const auto at_peer = [&](part::Rank peer) {
     add(peer,
         (shape.peer_write + shape.peer_read) * (spec_.link_byte.value + spec_.l2_byte.value * gpus_[peer].voltage) +
@@ -86,7 +86,7 @@ void Power::clock_left(part::Rank rank, double share) {
 
 part::Meters::Drawn Power::drawn(part::Rank rank, Time end) const {
   const core::Sharing& sharing = site_.sharing();
-  // Subtract idle energy after the end of the program: the loop may run on for events that do not belong to it.
+  // Subtracts the idle energy after `end`: the loop may run on for events that do not belong to the program.
   const double after = (site_.loop().now() - end).seconds() * spec_.idle.value;
   return {sharing.counted(gpus_[rank].power) - after, sharing.highest_level(gpus_[rank].power),
           sharing.counted(gpus_[rank].matrix), sharing.counted(gpus_[rank].occupied)};

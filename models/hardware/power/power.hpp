@@ -1,5 +1,5 @@
-// The power of all GPUs as a part of the machine: meters count the energy of activities. It limits nothing within a
-// run; app/study/operating.hpp searches, between runs, for the clock that the power limit allows.
+// The power of all GPUs as a part of the machine: meters count the energy of activities. This part limits no rates
+// during a run. app/study/operating.hpp repeats runs to find the clock that the power limit allows.
 #pragma once
 
 #include <optional>
@@ -28,8 +28,8 @@ class Power final : public part::Part, public part::Shared, public part::Meters 
     core::MeterId power = core::no_id;
     core::MeterId matrix = core::no_id;
     core::MeterId clock = core::no_id;
-    double hertz = 0;  // Hz, if matrix arithmetic does not lower the clock
-    double left = 1;
+    double hertz = 0;    // clock in Hz while matrix arithmetic does not lower it
+    double left = 1;     // share of `hertz` at which the GPU runs now
     double voltage = 1;  // square of the voltage, relative to that at the file's clock
     double busy_cu = 0;  // power of a CU with workgroups, in watts
     core::MeterId occupied = core::no_id;
@@ -41,7 +41,7 @@ class Power final : public part::Part, public part::Shared, public part::Meters 
   std::vector<Gpu> gpus_;
 };
 
-// Placeholder if no energy is counted.
+// Takes the place of Power in a machine that counts no energy.
 class Unmetered final : public part::Part {};
 
 }  // namespace moire::power

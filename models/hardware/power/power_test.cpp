@@ -100,7 +100,7 @@ TEST_F(PowerTest, OnlyTheCoreGoesWithTheVoltage) {
   EXPECT_DOUBLE_EQ(joules(here, spec)[0], (30 * 0.75 * 0.75 + 50) * 1e-12);
 }
 
-// 100 W idle for 10 ms, a CU of 2 W for 3 ms, and 10^12 operations of 10 pJ within 4 ms.
+// The energy is 100 W of idle power for 10 ms, 2 W of a CU for 3 ms, and 10 pJ for each of 10^12 operations in 4 ms.
 TEST_F(PowerTest, EnergyIsTheIntegralOfPower) {
   Power& here = power();
   const program::PhaseShape matrix{

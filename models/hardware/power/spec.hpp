@@ -1,4 +1,4 @@
-// Power model of a GPU: what it draws, its power cap, and how the clock depends on both.
+// The power model of a GPU: the power that it draws, its power limit, and how its clock depends on both.
 #pragma once
 
 #include <optional>
@@ -13,27 +13,27 @@ class Describer;
 
 namespace moire::power {
 
-// Energies hold at the clock of the GPU's file. Energy in the core's voltage domain (arithmetic, L2, CUs with
-// workgroups) scales with the square of the voltage; memory and links have voltages of their own.
+// Energies hold at the clock in the GPU's file. The energy of the core (arithmetic, L2, CUs with workgroups) scales
+// with the square of the core's voltage. Memory and links have voltages of their own.
 struct PowerSpec {
   Watts idle;
   Watts cap;
   double held = 1;          // the controller keeps the mean power at this fraction of the cap
-  Watts busy_cu;            // a CU with at least one workgroup, without the energy of its work
+  Watts busy_cu;            // power of a CU with at least one workgroup, without the energy of its work
   Joules matrix_flop;       // per FLOP on operands with random digits
-  double matrix_quiet = 1;  // fraction of it for operands whose digits never change
+  double matrix_quiet = 1;  // fraction of the energy of matrix work if the digits of the operands never change
   Joules vector_flop;
   Joules l2_byte;
   Joules hbm_read_byte;
   Joules hbm_write_byte;
   Joules link_byte;          // at each end of the link
-  double voltage_slope = 0;  // slope of V / V0 over f / f0, with V0 and f0 at the clock of the GPU's file
+  double voltage_slope = 0;  // slope of voltage over clock, both relative to their values at the clock in the file
   double matrix_dip = 0;     // share of the sustained clock that is lost while matrix units work all the time
   PerSecond lowest_clock{};
   static void describe(config::Describer<PowerSpec>& d);
 
-  // Square of the core's voltage at `clock`, relative to that at the file's clock; `clock` is a fraction of the file's
-  // clock.
+  // (V / V0)^2: V is the core's voltage at the fraction `clock` of the clock in the file, and V0 is the voltage at the
+  // clock in the file.
   double voltage_squared(double clock) const;
 };
 
@@ -55,7 +55,8 @@ struct OperatingPointSpec {
   static void describe(config::Describer<OperatingPointSpec>& d);
 };
 
-// Accepts a word or a map; returns nothing and reports why at the node's place if it is neither.
+// Reads a word (burst or sustained) or a map with one key. If the node is neither, reports an error at its place and
+// returns nothing.
 std::optional<OperatingPoint> read_operating_point(const config::Node& node, config::Diagnostics& diagnostics);
 
 }  // namespace moire::power

@@ -9,7 +9,7 @@
 namespace moire::replay {
 
 namespace {
-constexpr std::size_t max_waiters = 2000;  // enough to show the cycle; people read the report
+constexpr std::size_t max_waiters = 2000;  // keeps the report readable, and is enough to show the cycle
 }
 
 std::string Replay::party(Rank rank, std::uint32_t queue, const std::string& operation) const {
@@ -23,7 +23,7 @@ std::string Replay::deadlock_report() const {
     const QueueState& state = queues_[rank * queues + queue];
     return program::name_of(program_.queues[queue].operations[state.next]);
   };
-  // The operation that should raise the flag; it may itself be blocked behind another one.
+  // The operation that should raise the flag. This operation may be blocked behind another operation.
   const auto producer = [&](program::FlagRef flag) {
     const program::FlagPlace place = program_.place_of(flag);
     const auto [rank, name] = program_.array(place.array).raised_by(place.rank, place.index);
@@ -58,14 +58,16 @@ std::string Replay::deadlock_report() const {
       flag_waits.push_back({graph.node(party(rank, queue, current(rank, queue))), producer(waiter.flag), wanted});
     }
   }
-  // Unplaced workgroups keep a kernel from ending, but it waits for itself only if a resident workgroup waits for them.
+  // A kernel with workgroups that have no CU waits for itself only if one of its resident workgroups waits for a flag
+  // that the kernel itself should raise.
   const auto waits_for_itself = [&](core::WaitGraph::Node node) {
     return std::any_of(flag_waits.begin(), flag_waits.end(),
                        [&](const FlagWait& wait) { return wait.from == node && wait.to == node; });
   };
   std::size_t blocked = 0;
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
-    // Grids that wait for CUs held by workgroups of running kernels. Each copy of the slots has a dispatcher.
+    // Adds the waits of grids for kernels whose workgroups hold the CUs. If queues have their own slots (counterfactual
+    // run), each copy of the slots has a dispatcher.
     for (std::size_t slots = rank; slots < gpus_.size(); slots += machine_.ranks()) {
       for (const part::Dispatcher::Head& head : gpus_[slots]->dispatcher->waiting()) {
         const KernelRun& run = runs_[head.grid];
@@ -78,7 +80,7 @@ std::string Replay::deadlock_report() const {
         }
       }
     }
-    // Operations that wait for the current operation of their queue.
+    // Adds the waits of operations for the current operation of their queue.
     for (std::uint32_t q = 0; q < queues; ++q) {
       const QueueState& state = queues_[rank * queues + q];
       const auto& operations = program_.queues[q].operations;
@@ -88,12 +90,13 @@ std::string Replay::deadlock_report() const {
       if (state.next == 0 && earlier != UINT32_MAX &&
           queues_[rank * queues + earlier].next < program_.queues[earlier].operations.size()) {
         graph.edge(graph.node(party(rank, q, program::name_of(operations[0]))),
-                   graph.node(party(rank, earlier, current(rank, earlier))), "runs after that queue");
+                   graph.node(party(rank, earlier, current(rank, earlier))), "its queue is later in the serial order");
       }
       for (std::size_t i = state.next + 1; i < operations.size(); ++i) {
         if (!program::runs_on(operations[i], rank)) continue;
         graph.edge(graph.node(party(rank, q, program::name_of(operations[i]))),
-                   graph.node(party(rank, q, program::name_of(operations[state.next]))), "is behind it in the queue");
+                   graph.node(party(rank, q, program::name_of(operations[state.next]))),
+                   "is behind another operation of its queue");
       }
     }
   }

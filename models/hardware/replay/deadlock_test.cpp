@@ -65,7 +65,7 @@ TEST(Deadlock, AKernelThatHoldsAllCusWaitsForAFlagOfALaterOne) {
                     "queue 'first' operation 'holder'")));
 }
 
-// The holder has workgroups of its own without a CU; that is not the reason why it waits.
+// The kernel `holder` has workgroups without a CU, but does not wait for them.
 TEST(Deadlock, WaitingForItsOwnCusIsNotTheCycle) {
   const std::string report = run(example_system(1), starved(20)).deadlock;
   EXPECT_THAT(cycle_of(report),
@@ -106,7 +106,7 @@ TEST(Deadlock, AFlagRaisedByAnOperationBehindTheWait) {
   EXPECT_THAT(cycle_of(report),
               AllOf(HasSubstr("operation 'hold': waits for flag go[0] of rank 0 >= 3, it is 0; so it waits for rank 0 "
                               "queue 'main' operation 'raiser'"),
-                    HasSubstr("operation 'raiser': is behind it in the queue")));
+                    HasSubstr("operation 'raiser': is behind another operation of its queue")));
 }
 
 TEST(Deadlock, AFlagThatNobodyWillRaiseHasNoCycle) {
@@ -123,7 +123,7 @@ TEST(Deadlock, AFlagThatNobodyWillRaiseHasNoCycle) {
                             HasSubstr("so it waits for rank 1 queue 'main' operation 'talk'")));
 }
 
-// The same over two queues that run one after the other.
+// As AFlagRaisedByAnOperationBehindTheWait, but wait and kernel are in two queues that run one after the other.
 TEST(Deadlock, AFlagRaisedInAQueueThatRunsLater) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank rank, std::uint32_t) {
@@ -135,11 +135,11 @@ TEST(Deadlock, AFlagRaisedInAQueueThatRunsLater) {
   EXPECT_EQ(run(example_system(1), program).deadlock, "");
   program.order = program::Order::serial;
   EXPECT_THAT(cycle_of(run(example_system(1), program).deadlock),
-              HasSubstr("rank 0 queue 'second' operation 'raiser': runs after that queue; so it waits for rank 0 queue "
-                        "'first' operation 'hold'"));
+              HasSubstr("rank 0 queue 'second' operation 'raiser': its queue is later in the serial order; so it waits "
+                        "for rank 0 queue 'first' operation 'hold'"));
 }
 
-// Where each queue has CU slots of its own, each has a dispatcher.
+// If each queue has its own CU slots, each queue has its own dispatcher. The report covers all of them.
 TEST(Deadlock, EveryDispatcherIsAsked) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"barrier", 1, [](Rank rank, std::uint32_t) {

@@ -17,7 +17,8 @@ bool any_link_stays(const core::Topology& topology, core::EndpointId by) {
 
 std::string nodes_text(program::Rank block) { return block == 1 ? "node" : fmt::format("{} nodes", block); }
 
-// Empty if every part of a block is as slow as the corresponding part `block` nodes further on; else the reason.
+// Empty if every rank, NIC and link of a block is as late or slow as the corresponding one `block` nodes further on;
+// otherwise the reason why not.
 std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology* topology, program::Rank block) {
   if (!system.uneven) return {};
   const part::Uneven& uneven = *system.uneven;
@@ -38,7 +39,7 @@ std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology
   return {};
 }
 
-// Empty if one block of `block` nodes can stand for all; else the reason.
+// Empty if one block of `block` nodes can be simulated for all blocks; otherwise the reason why not.
 std::string keeps_from_folding(const machine::SystemSpec& system, const core::Topology* topology,
                                const program::Program& program, program::Rank block) {
   if (std::string why = keeps_uneven(system, topology, block); !why.empty()) return why;
@@ -49,8 +50,8 @@ std::string keeps_from_folding(const machine::SystemSpec& system, const core::To
 
 using Build = std::function<std::unique_ptr<machine::Machine>(program::Rank)>;
 
-// Simulates kernels that every rank runs by itself on one rank only; if another rank interferes, repeats the run on
-// all.
+// Simulates kernels that every rank runs by itself on one rank only (stand_in.cpp). If other ranks interfere, repeats
+// the run and simulates these kernels on all ranks.
 void run_on(program::Rank images, const Build& build, const program::Program& program, program::Observer* observer,
             const std::vector<bool>& watched, Folded& folded) {
   folded.machine = build(images);
@@ -88,13 +89,13 @@ Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine:
                   const program::Program& program, program::Observer* observer, const std::vector<bool>& watched) {
   Fold all;
   if (fold.images > 1 && observer != nullptr && !fold.certain) {
-    all.why_not = "a timeline shows all ranks if only the run can decide whether it can be folded";
+    all.why_not = "a timeline is written, and only the run itself can show whether folding is possible";
   } else if (fold.images > 1) {
     Folded block{nullptr, {}, fold};
     try {
       run_on(fold.images, build, program, observer, watched, block);
       if (block.result.deadlock.empty()) return block;
-      all.why_not = "it hangs";
+      all.why_not = "the run deadlocks";
     } catch (const core::NotAlike& shared) {
       all.why_not = shared.what();
     }

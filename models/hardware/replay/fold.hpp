@@ -1,7 +1,7 @@
-// Folding: which ranks of a program must be simulated. If program and machine are unchanged when every node takes the
-// place of the node one block further on, only the first block is simulated. Its messages to other blocks pass the
-// fabric and arrive in the block itself, where they stand for those that other blocks would send to it.
-// docs/explanation/folding.md has the proof.
+// Folding: finds out which ranks of a program must be simulated. A block is a number of consecutive nodes. If program
+// and machine are unchanged when every node takes the place of the node one block further on, only the first block is
+// simulated. Its messages to other blocks pass the fabric and arrive in the first block. There they stand for the
+// messages that other blocks would send to it. docs/explanation/folding.md has the proof.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace moire::replay {
 
 struct Fold {
   program::Rank images = 1;  // number of identical blocks, of which one is simulated
-  std::string why_not{};     // why there are not more: what prevents blocks of one node; empty: nothing does
-  bool certain = true;       // false: some links are shared by all blocks, and only the run shows whether it uses them
+  std::string why_not{};     // why blocks cannot be single nodes; empty: they can
+  bool certain = true;       // false: all blocks share some links, and only the run shows whether they are used
 };
 
 // `machine`: a machine of the system, with any number of images.
@@ -28,9 +28,9 @@ struct Folded {
   Fold fold;  // the folding that was used
 };
 
-// Replays on the machine that `build` makes for a number of images. Uses `fold`, but repeats the run with all ranks if
-// blocks turn out to share a link, or if it deadlocks, because the report names all ranks. `observer` does not watch
-// the repeated run: of a deadlock it sees the folded run.
+// Replays the program with `fold` on the machine that `build` makes for a number of images. Repeats the run with all
+// ranks if blocks turn out to share a link, or if the run deadlocks, because the deadlock report names all ranks.
+// `observer` does not watch the repeated run: if the run deadlocks, it sees the folded run.
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
                   const program::Program& program, program::Observer* observer = nullptr,
                   const std::vector<bool>& watched = {});

@@ -1,7 +1,8 @@
-// Copies and launches of configs/hardware/h200.yaml against measurements of one host with 4 H200. Measured numbers are
-// the 256 MiB rows of copy_engine_patterns.csv (end after a common start, launches hidden) unless a test says
-// otherwise. Tolerances are what the model achieves, not a target; see models/hardware/dma/README.md. The parameters
-// were fitted to a later collection on another host, with all sizes weighted alike.
+// Compares copies and launches of configs/hardware/h200.yaml with measurements of one host with 4 H200. Unless a test
+// says otherwise, measured numbers are the 256 MiB rows of copy_engine_patterns.csv: the time from a common start,
+// before which all copies were enqueued, to the end. Tolerances are what the model achieves, not a goal
+// (models/hardware/dma/README.md). The parameters were fitted to a later measurement on another host, with all sizes
+// weighted alike.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ machine::SystemSpec four_h200() {
   const auto spec = root ? config::parse<machine::SystemSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
   machine::SystemSpec system = spec.value_or(machine::SystemSpec{});
-  system.node.gpu.host.enqueue = Time{};  // launches were hidden behind a gate
+  system.node.gpu.host.enqueue = Time{};  // in the measurement, all copies were enqueued before the common start
   return system;
 }
 
@@ -34,7 +35,7 @@ struct CopyOf {
   Rank from, to;
 };
 
-// Every copy of a GPU in a queue of its own; returns end times in us, in the order of the list.
+// Runs every copy of a GPU in a queue of its own. Returns the end times in us, in the order of the list.
 std::vector<double> copy_ends(const std::vector<CopyOf>& copies, double bytes) {
   std::array<std::vector<std::size_t>, 4> of_rank;  // indices of its copies
   for (std::size_t i = 0; i < copies.size(); ++i) of_rank[copies[i].from].push_back(i);
@@ -67,7 +68,8 @@ TEST(H200Copies, ASingleCopy) {
   expect_within(copy_ends({{0, 1}}, 1 * mib)[0], 12.7, 4);
 }
 
-// Known gap: a copy of 64 KiB took 6.8 us on that host (10.1 us in the later collection); the model says 10 us.
+// Known gap: a copy of 64 KiB took 6.8 us on the measured host (10.1 us in the later measurement). The model gives 10
+// us.
 TEST(H200Copies, ASmallCopyIsTooSlow) {
   const double modelled = copy_ends({{0, 1}}, 64 * 1024)[0];
   const dma::DmaSpec dma = four_h200().node.gpu.dma;
@@ -117,7 +119,8 @@ TEST(H200Copies, SixteenChunksOnOneStream) {
   }
 }
 
-// Rotated peers, one stream per GPU, so no port is shared. Measured: 2067.5-2070.6 us.
+// Each GPU copies to its peers in one stream, in rotated order, so that no two GPUs copy to the same peer at a time.
+// Measured: 2067.5-2070.6 us.
 TEST(H200Copies, ADirectAllGatherInRotatedOrder) {
   Program program(4);
   std::vector<program::Operation> copies;
@@ -127,9 +130,9 @@ TEST(H200Copies, ADirectAllGatherInRotatedOrder) {
   expect_within(run(four_h200(), program).end.us(), 2069, 1.5);
 }
 
-// Kernels launched into a stream follow each other every 2.5 us, limited by the host (gpu-benches). Without the host's
-// part the device leaves 1.79 us between them (microbench.csv; queue_gap is a little less, fitted to three kinds of
-// kernels). A graph takes 0.8 us (gpu-benches), but graphs are not modelled.
+// Small kernels launched into a stream start every 2.5 us, limited by the host (gpu-benches). If they are enqueued
+// ahead, the device leaves 1.79 us between them (microbench.csv; queue_gap is a little less, because it was fitted to
+// three kinds of kernels). A graph takes 0.8 us (gpu-benches), but graphs are not modelled.
 TEST(H200Launch, ChainsOfSmallKernels) {
   const auto per_kernel = [](const machine::SystemSpec& system) {
     Program program(4);

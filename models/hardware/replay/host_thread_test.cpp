@@ -1,4 +1,4 @@
-// Copies that leave a node, and streams whose operations a host thread comes to one by one.
+// Tests of copies to other nodes, and of streams whose operations a host thread enqueues one by one.
 #include <gmock/gmock.h>
 
 #include "models/hardware/replay/fold.hpp"
@@ -28,7 +28,8 @@ program::FlagBlock flag_of(Program& program) {
   return program.add_flags({"there", 1, [](Rank rank, std::uint32_t) { return std::pair{rank, std::string("copy")}; }});
 }
 
-// As a put that a host thread posts: 300 + 800 + 300 + 200 + 20 + 500 + path + bytes / 25 GB/s + 400.
+// A copy to another node takes the time of a put that a host thread posts, in ns: wqe_build 300 + proxy_latency 800 +
+// proxy_time 300 + doorbell 200 + two work requests 20 + PCIe 500 + path + bytes / 25 GB/s + flag_latency 400.
 TEST(HostThread, ACopyToAnotherNodeIsAMessageOfItsNic) {
   const machine::SystemSpec system = example_system(1, 2);
   Program program(2);
@@ -51,7 +52,7 @@ TEST(HostThread, ACopyToAnotherNodeIsAMessageOfItsNic) {
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 0);
 }
 
-// Every rank to the next one: one node stands for all, and says what all say.
+// Every rank copies to the next rank. Simulating one node gives the same times as simulating all nodes.
 TEST(HostThread, ARingOfCopiesBetweenNodesFolds) {
   const machine::SystemSpec system = example_system(2, 4);
   Program program(8);
@@ -72,8 +73,8 @@ TEST(HostThread, ARingOfCopiesBetweenNodesFolds) {
   EXPECT_EQ(folded.result.traffic.put_bytes, whole.result.traffic.put_bytes);
 }
 
-// Enqueue 2 us, kernel start 3 us. Ahead, the start of a kernel passes beside the one before it; a thread that comes to
-// it later pays for both.
+// Enqueueing takes 2 us, and the start of a kernel 3 us. If a kernel is enqueued ahead, both overlap with the kernel
+// before it. If a host thread enqueues it after the kernel before it, both add to the time.
 TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   machine::SystemSpec system = example_system(1);
   system.node.gpu.host = {.enqueue = micro(2), .kernel_start = micro(3), .queue_gap = micro(1)};
@@ -86,17 +87,17 @@ TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 1 + 10));
   program.queues[1].by_host = true;
   EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 2 + 3 + 10));
-  // A call that enqueues both: the start of the second passes beside the first.
+  // One call enqueues both kernels, so the start of the second overlaps with the first.
   std::get<program::Kernel>(program.queues[1].operations[1]).together = true;
   EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 1 + 10));
-  // Two streams are one thread's: the second kernel is enqueued behind the first.
+  // One thread serves both streams, so it enqueues the second kernel after the first.
   program.queues = {queue("main", {}), queue("main.one", {busy("a")}), queue("main.two", {busy("b")})};
   for (const int stream : {1, 2}) {
     program.queues[stream].stream_of = 0;
     program.queues[stream].by_host = true;
   }
   EXPECT_EQ(run(system, program).end, micro(2 + 2 + 3 + 10));
-  // Waits and signals cost it nothing.
+  // Waits and signals take no time of the thread.
   Program waits(1);
   const program::FlagBlock there = flag_of(waits);
   const auto own = [=](Rank rank) { return there.at(rank, 0); };
@@ -107,7 +108,7 @@ TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   EXPECT_EQ(run(system, waits).end, micro(2 + 3 + 10));
 }
 
-// An engine's copy behind a wait: enqueued, then its command, then its bytes.
+// A copy by an engine takes 2 us to enqueue, 10 us for its command, and 10 us for its bytes.
 TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host.enqueue = micro(2);
@@ -116,7 +117,7 @@ TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
   program.queues[1].stream_of = 0;
   program.queues[1].by_host = true;
   EXPECT_EQ(run(system, program).end, micro(2 + 10 + 10));
-  // Its command was measured between two events, which the thread does not record.
+  // The measured time of a command includes two events, which the thread does not record.
   system.node.gpu.host.event_pair = micro(4);
   EXPECT_EQ(run(system, program).end, micro(2 + 10 - 4 + 10));
 }

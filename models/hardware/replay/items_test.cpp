@@ -1,4 +1,4 @@
-// Shared work queues: workgroups take the next item of their kernel's queue.
+// Tests of shared work queues: workgroups take the next item of their kernel's queue.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -59,7 +59,7 @@ Taking::Item last(double t) {
   return [=](std::int64_t) { return Steps{delay(us(t))}; };
 }
 
-// One workgroup is busy for 5 us: the other executes five items in that time, then they share the remaining six.
+// One workgroup is busy for 5 us. The other one executes five items in that time, and then both share the other six.
 TEST(Items, WhoeverIsFreeTakesTheNextOne) {
   const auto own = [](std::int64_t wg) { return us(wg == 0 ? 5 : 0); };
   const auto body = std::make_shared<Taking>(2, own, 11, last(1));
@@ -70,7 +70,7 @@ TEST(Items, WhoeverIsFreeTakesTheNextOne) {
   EXPECT_EQ(done, (std::map<std::int64_t, int>{{0, 1 + 3}, {1, 8}}));
 }
 
-// Eight CUs: the ninth workgroup starts when the queue is empty, and only has its own time.
+// The GPU has eight CUs. The ninth workgroup starts when the queue of items is empty, and only takes its own time.
 TEST(Items, AWorkgroupThatComesLateFindsNone) {
   for (const auto& [items, end] : {std::pair{0, 2}, {15, 3}, {16, 4}, {17, 4}, {160, 22}}) {
     const auto body = std::make_shared<Taking>(

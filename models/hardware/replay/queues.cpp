@@ -1,4 +1,4 @@
-// When the operations of queues start and end.
+// Starts the operations of queues, and ends them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void Replay::set_launch_order() {
     QueueOrder& own = orders_[order[position]];
     own.position = position;
     own.stream = order[position];
-    // A stream waits only for its flags, not for other queues.
+    // Only in serial order do queues wait for other queues. Their streams never do.
     if (program_.order == program::Order::concurrent || own_host_) continue;
     own.stream = order[0];
     if (position > 0) own.before = order[position - 1];
@@ -37,7 +37,7 @@ void Replay::set_launch_order() {
   }
 }
 
-// The operation that must end before operation `next`; null if there is none.
+// The operation that must end before operation `next` of the queue starts; null if there is none.
 const program::Operation* Replay::operation_before(Rank rank, std::uint32_t queue, std::uint32_t next) const {
   for (std::uint32_t q = queue; q != UINT32_MAX; q = orders_[q].before) {
     const auto& operations = program_.queues[q].operations;
@@ -58,9 +58,9 @@ void Replay::enqueue_all() {
   for (Rank rank = 0; rank < (alike ? 1 : machine_.ranks()); ++rank) enqueued_.push_back(enqueued_by(rank));
 }
 
-// When the host of a rank has enqueued each operation: the first operation of every queue, then the second of every
-// queue, and so on; in serial order, one queue after the other. A queue and its streams share the queue's turn. Copies
-// that begin together are enqueued one right after the other. What a host thread comes to later is enqueued then.
+// Returns when the host of a rank has enqueued each operation. In concurrent order, the host takes the first operation
+// of every queue, then the second, and so on; in serial order, all operations of one queue, then of the next. A queue
+// and its streams share a turn. Copies that begin together follow each other. Streams `by_host`: see enqueue_now().
 std::vector<Time> Replay::enqueued_by(Rank rank) const {
   const Time each = machine_.gpu().host.enqueue;
   const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
@@ -109,7 +109,7 @@ std::vector<Time> Replay::enqueued_by(Rank rank) const {
   return enqueued;
 }
 
-// An operation starts when it is enqueued and its queue has reached it.
+// Schedules the next operation of a queue. It starts when it is enqueued and the operations before it have ended.
 void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
@@ -142,7 +142,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
                                       pack(Event::start, rank * program_.queues.size() + queue));
 }
 
-// One thread of the rank enqueues kernels and engine copies; looking at flags and raising them takes it no time.
+// The host thread of a rank enqueues the next operation of a stream. Waiting for flags and raising them takes no time.
 void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
@@ -154,14 +154,14 @@ void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
     at = free = std::max(at, free) + host.enqueue;
     for (auto i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i) free += host.enqueue;
   }
-  // The command time of an engine was measured between two events, which a host thread does not need.
+  // The measured command time of an engine includes two events. A host thread records no events, so they are deducted.
   state.enqueued = state.ready = by == Runner::engine ? at - host.event_pair : at;
   machine_.loop().calendar().schedule(at, *this, pack(Event::start, rank * program_.queues.size() + queue));
 }
 
 namespace {
 
-// The first of `since`, `since` + interval, ... that is not before `end`; without an interval, `end` itself.
+// The first of the times `since`, `since` + interval, ... that is not before `end`; without an interval, `end` itself.
 Time first_poll(Time since, std::optional<Time> interval, Time end) {
   if (!interval || end <= since) return interval ? since : end;
   return since + *interval * ((end.ps - since.ps + interval->ps - 1) / interval->ps);
@@ -169,7 +169,7 @@ Time first_poll(Time since, std::optional<Time> interval, Time end) {
 
 }  // namespace
 
-// For an operation behind another one of its queue, with both already enqueued.
+// Times of an operation behind another operation of its queue, if the host has enqueued both.
 Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::uint32_t queue,
                               const QueueState& state) const {
   const program::Operation& next = program_.queues[queue].operations[state.next];
@@ -177,7 +177,7 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
   const dma::DmaSpec& dma = machine_.gpu().dma;
   const Runner last = runner(rank, before);
   if (runner(rank, next) == Runner::engine) {
-    // Reading the command overlaps with the first kernels of the queue; after that, the engine polls for their end.
+    // The engine reads the command while the kernels before it run. After that, it polls for the end of the kernels.
     if (last == Runner::cus && host.poll_interval) {
       const Time first_byte =
           first_poll(state.engine_waits + dma.first_command, host.poll_interval, state.end + host.queue_gap);
@@ -188,14 +188,14 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
   }
   // A host thread that posts to a NIC sees the end of kernels at once.
   if (std::holds_alternative<program::Copy>(next) && runner(rank, next) == Runner::none) return {state.end, {}};
-  // Signals and waits take no turn of their own; the operation after them pays the queue gap.
+  // Signals and waits start without the queue gap. The operation after them starts with it.
   if (std::holds_alternative<program::Signal>(next) || std::holds_alternative<program::Wait>(next))
     return {state.end, {}};
   const Time seen =
       last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
   const Time begin = seen + host.queue_gap;
   if (!std::holds_alternative<program::Copy>(next)) return {begin, {}};
-  // The command time was measured between two events; behind another operation there are none, so they are deducted.
+  // The measured command time includes two events. Behind another operation there are no events, so they are deducted.
   return {std::holds_alternative<program::Copy>(before) ? state.end : begin, begin - host.event_pair};
 }
 
@@ -255,16 +255,16 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
     machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, id));
     return;
   }
-  // If the kernel waited behind another operation, its launch overlapped with that.
+  // The launch of a kernel overlaps with the operations before it.
   const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
   const Time first_workgroup = std::max(launched, machine_.loop().now());
-  // Command times were measured from an event before the operation, which is deducted.
+  // Command times were measured from the event before the queue's first kernel, so an engine polls from that event on.
   if (operation_before(rank, queue, state.next) == nullptr)
     state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
   machine_.loop().calendar().schedule(first_workgroup, *this, pack(Event::grid, state.run));
 }
 
-// The kernel reaches the dispatcher.
+// Called when the kernel reaches the dispatcher.
 void Replay::start_grid(std::uint32_t run_id) {
   KernelRun& run = runs_[run_id];
   run.reached = machine_.loop().now();
@@ -284,7 +284,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
     if (transfer.bytes.value > 0) transfers.emplace_back(i + 1, transfer);
   }
   state.copies = static_cast<std::uint32_t>(transfers.size());
-  // The host enqueues them one after the other, unless it did so before their turn.
+  // The host enqueues the copies one after the other. This costs nothing if it is done before their turn.
   const Time enqueue = machine_.gpu().host.enqueue;
   for (const auto& [number, transfer] : transfers)
     submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));
@@ -313,7 +313,7 @@ bool Replay::leaves_node(Rank rank, const program::Transfer& transfer) const {
   return transfer.peer != rank && !machine_.reach().stores(rank, transfer.peer);
 }
 
-// A message of the host thread that serves the NIC. An empty one is a byte.
+// Sends a copy to another node as a put of the host thread that serves the NIC. An empty copy is sent as one byte.
 void Replay::post(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number) {
   const Bytes bytes{std::max(transfer.bytes.value, 1.0)};
   ++result_.traffic.puts;
@@ -334,7 +334,7 @@ void Replay::post(Rank rank, std::uint32_t queue, const program::Transfer& trans
 void Replay::end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
                       const std::function<program::Transfer(Rank)>& transfer_of) {
   program::FlagRef flag = transfer.flag;
-  // The flag of a rank that is not simulated: that of the rank which stands for it, as its sender names it.
+  // If the flag's rank is not simulated (folding), raises the flag in its place as simulated_flag() does for puts.
   if (machine_.images() > 1 && flag != program::no_flag) {
     const Rank away = program_.place_of(flag).rank / machine_.ranks() * machine_.ranks();
     flag = transfer_of((rank + program_.ranks() - away) % program_.ranks()).flag;
@@ -360,8 +360,8 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   part::Copies::Finished done{};
   if (transfer.ratio > 0) {
     done = decompressors_.finished(rank);
-    done.engine +=
-        static_cast<std::uint32_t>(machine_.gpu().dma.engines);  // their tracks follow those of the DMA engines
+    // In a timeline, the tracks of decompression engines follow those of the DMA engines.
+    done.engine += static_cast<std::uint32_t>(machine_.gpu().dma.engines);
   } else {
     done = copies_.finished(rank, program_.family(queue));
   }

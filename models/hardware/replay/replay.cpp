@@ -13,13 +13,15 @@ namespace moire::replay {
 
 namespace {
 
-// Gives the shapes of kernels their numbers. Kernels of one family of queues that have equal shapes share them, and so
-// their classes of the sharing law: thousands of calls need no more classes than one.
+// Numbers the shapes of kernels. Kernels with equal shapes in one family of queues (a queue and its streams) share the
+// numbers, and with them the classes of the sharing law. So thousands of equal calls need no more classes than one
+// call.
 class Shapes {
  public:
   explicit Shapes(part::Phases& phases) : phases_(phases) {}
 
-  // The number of the kernel's first shape. `own`: its work is counted apart from that of other kernels.
+  // The number of the kernel's first shape. `own`: the kernel shares no numbers, so that its work is counted
+  // separately.
   part::ShapeId first_of(const program::Kernel& kernel, std::uint32_t family, bool own) {
     std::vector<program::PhaseShape> shapes = kernel.shapes;
     for (program::PhaseShape& shape : shapes) shape.threads = kernel.resources.threads;
@@ -46,7 +48,7 @@ class Shapes {
 
 }  // namespace
 
-// Forwards loads of links and memories, power and clock to the program's observer, under their names.
+// Forwards the loads of capacities (links, memories) and the levels of meters (power, clock) to the observer.
 class Replay::LoadWatcher final : public core::SharingObserver {
  public:
   LoadWatcher(machine::Machine& machine, program::Observer& observer) : machine_(machine), observer_(observer) {}
@@ -146,8 +148,8 @@ Result Replay::run() {
   for (const QueueState& state : queues_) {
     const auto queue = static_cast<std::size_t>(&state - queues_.data()) % program_.queues.size();
     if (state.next < program_.queues[queue].operations.size()) {
-      // The full report needs all ranks; run_folded() then repeats the run with all of them.
-      result_.deadlock = machine_.images() > 1 ? "it hangs" : deadlock_report();
+      // The full report needs all ranks. If only one block is simulated, run_folded() repeats the run with all ranks.
+      result_.deadlock = machine_.images() > 1 ? "the run deadlocks" : deadlock_report();
       return result_;
     }
   }
@@ -226,7 +228,7 @@ void Replay::fire(std::uint64_t payload) {
     case Event::dispatch:
       return dispatch(static_cast<std::uint32_t>(id));
     case Event::raise:
-      return;  // Flags makes the event, if it needs one
+      return;  // core::Flags schedules an event if it needs one
     case Event::delivered:
       return arrive(static_cast<std::uint32_t>(id));
     case Event::copied: {
@@ -237,7 +239,7 @@ void Replay::fire(std::uint64_t payload) {
   }
 }
 
-// What waits for a flag, or for a message, learns beforehand when it comes.
+// Called when it is known that a flag will reach its target at time `at`, which is now or later.
 void Replay::reaches(std::uint64_t payload, Time at) {
   if (static_cast<Event>(payload >> 56) != Event::workgroup) {
     machine_.loop().calendar().schedule(at, *this, payload);
@@ -253,7 +255,8 @@ void Replay::arrives(std::uint64_t payload, Time at) {
     flags_.raise_at(static_cast<program::FlagRef>(payload), at);
     return;
   }
-  // Observers see the arrival as an event. It must not change when the flag rises.
+  // For observers, the arrival is an event. Times must be the same without observers, so raise_at() raises the flag
+  // here as well.
   if (event == Event::delivered) at = flags_.raise_at(flights_[static_cast<std::uint32_t>(payload)].flag, at);
   machine_.loop().calendar().schedule(at, *this, payload);
 }

@@ -1,7 +1,8 @@
 // Runs a program on a machine at workgroup granularity.
 //
-// Queues start operations in order (host and launch costs), kernels submit grids to the dispatcher of their GPU,
-// workgroups execute the phases of their kernel's body, and flags and puts connect ranks.
+// Queues start operations in order, with the costs of host and launches. Kernels submit grids to the dispatcher of
+// their GPU, and workgroups execute the phases of their kernel's body. Ranks wait for each other by flags, which stores
+// and puts raise.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,11 @@ struct OperationTimes {
   Time begin = Time::max();  // earliest over ranks
   Time end;                  // latest over ranks
   Time spent;                // from begin to end, summed over the ranks that were simulated
-  std::int64_t ran = 0;      // number of those ranks
-  // Kernels only: when the first workgroup was placed, and the work of all workgroups over all ranks.
-  Time first_workgroup = Time::max();
+  std::int64_t ran = 0;      // number of simulated ranks that ran it
+  // Kernels only:
+  Time first_workgroup = Time::max();       // when the first workgroup was placed
   std::int64_t workgroups = 0;              // over all ranks
-  std::vector<program::PhaseTotal> phases;  // its shapes, then wait, delay, put, fence
+  std::vector<program::PhaseTotal> phases;  // totals over all ranks: the kernel's shapes, then wait, delay, put, fence
 };
 
 // When a rank began and ended an operation, including launch costs and waiting.
@@ -52,9 +53,11 @@ struct Result {
   std::string deadlock;  // the deadlock report; empty if every operation of every rank ended
 };
 
-// How to run kernels that every rank executes by itself: on each rank, or on one that stands in for the others.
+// How to simulate kernels that every rank executes without using other ranks (KernelBody::by_itself): on each rank, or
+// on one rank, whose times the others get (stand_in.cpp).
 enum class Likes : std::uint8_t { each, one };
-// Another rank used the resources of a rank that was taken to be by itself: repeat the run with Likes::each.
+// Thrown if something else uses the GPU of a rank while the rank executes such a kernel. The caller must repeat the run
+// with Likes::each.
 struct NotByItself : std::exception {};
 
 class Replay final : public core::EventSink, private core::FlagWaiter, private core::Receiver {
@@ -77,12 +80,13 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     known,
     freed,
     dispatch,
-    raise,  // of a put: raises a flag when it arrives
+    raise,  // a signal or put arrives and raises its flag
     delivered,
     copied
   };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
-  static constexpr unsigned copy_number_shift = 40;  // id of a copy: its number in the operation, and its queue
+  // The id of Event::copied has the number of the copy in its operation above this bit, and rank and queue below it.
+  static constexpr unsigned copy_number_shift = 40;
 
   // One kernel on one rank.
   struct KernelRun {
@@ -99,8 +103,9 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time reached;  // when the kernel reached the dispatcher
     std::int64_t started = 0;
     std::int64_t finished = 0;
-    std::int64_t refilling = 0;  // slots that are not yet free again
-    // Of the workgroup that began a panel last: when it did (max(): none has), and how long it had waited until then.
+    std::int64_t refilling = 0;  // slots whose workgroup has ended and that are not free again yet
+    // By panel (program::Phase::panel): when its last workgroup began it (max(): none has begun it), and how long this
+    // workgroup had waited for flags by then.
     struct Panel {
       Time began = Time::max(), waited;
     };
@@ -124,27 +129,27 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     double peer_bytes = 0;
     Time since;
     Time waited{};     // for flags, until now
-    double alone = 0;  // the rest of its work phase, whose shared bytes it has to load for itself
+    double alone = 0;  // amount of its work phase for which it must load the panel itself, because caches have lost it
     program::FlagRef flag = program::no_flag;
     std::uint32_t posted = 0;  // number of its posted phases that are not done
     std::int64_t target = 0;
-    Time fence;                            // time to wait after the last of its posted phases
-    std::uint32_t posted_by = UINT32_MAX;  // for a posted phase, which has a seat of its own: the seat that posted it
+    Time fence;                            // duration of its fence after the last of its posted phases
+    std::uint32_t posted_by = UINT32_MAX;  // posted phases have a seat of their own: the seat that posted this one
     std::uint32_t strand = 0;
     std::uint32_t home = 0;     // seat of strand 0, which stays occupied until the last strand ends
     std::uint32_t strands = 1;  // in the home seat: number of strands that have not ended
   };
   struct QueueState {
     std::uint32_t next = 0;  // index of the operation that is running or starts next
-    bool started = false;    // that operation has begun
-    std::uint32_t run = 0;   // its kernel run, if it is a kernel
-    Time enqueued;           // when the host has enqueued it
-    Time ready;              // copies: when the engine may read the command; may precede its turn if it follows a copy
+    bool started = false;    // operation `next` has begun
+    std::uint32_t run = 0;   // index in runs_, if operation `next` is a kernel
+    Time enqueued;           // when the host has enqueued operation `next`
+    Time ready;              // of a copy: when an engine may read its command. Behind a copy, this is before its turn
     Time begin;
     Time end;                  // of the operation that ended last
     std::uint32_t copies = 0;  // parts of the copy operation that have not ended
-    // Since when the engine, or the CUs, have polled for the end of a preceding operation of the other kind: the engine
-    // since the queue began, the CUs since their last operation of this queue ended.
+    // engine_waits: from this time (the begin of the queue) a DMA engine polls for the end of a kernel before its copy.
+    // cus_wait: from this time (the end of the CUs' last operation of the queue) the CUs poll for the end of a copy.
     Time engine_waits, cus_wait;
   };
   struct Gpu {
@@ -166,16 +171,16 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     bool copied = false;            // by a DMA engine
     bool summed = false;            // by switches
   };
-  // A copy that a host thread requests on behalf of workgroups. No events surround it, so `ready` is earlier by the
-  // pair of events that the measured command time includes.
+  // A copy that a host thread requests on behalf of workgroups. The measured command time of a copy includes two
+  // events. This copy has no events, so its `ready` is earlier by host.event_pair.
   struct HostCopy {
     std::uint64_t arrival = 0;  // the event that is fired when it ends
     Time ready;
     std::uint32_t queue = 0;  // of the requesting workgroup
     std::uint32_t flight() const { return static_cast<std::uint32_t>(arrival); }
   };
-  // An operation that one rank executes on behalf of others (stand_in.cpp). Times are relative to the moment at which
-  // the kernel reached the dispatcher.
+  // A kernel that one rank executes on behalf of others (stand_in.cpp). Times are relative to the moment at which the
+  // kernel reached the dispatcher.
   struct StandIn {
     std::uint32_t run = UINT32_MAX;  // of the rank that is simulated
     bool over = false;
@@ -193,7 +198,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const {
     return first_operation_[queue] + next;
   }
-  // In a counterfactual run, each queue (with its streams) has its own copy of every GPU's slots.
+  // Index in gpus_. A counterfactual run can give each queue (with its streams) its own copy of every GPU's slots.
   std::uint32_t gpu_with_slots(Rank rank, std::uint32_t queue) const {
     return (own_slots_ ? program_.family(queue) * machine_.ranks() : 0) + rank;
   }
@@ -206,7 +211,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   static bool comes_with_last(const program::Operation& operation);
   void enqueue_now(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
-  // Of an operation that follows another one: when its turn comes and, if it is a copy, when its command may be read.
+  // Times of an operation that follows another one: when its turn comes and, for a copy, when an engine may read its
+  // command.
   struct Behind {
     Time turn, ready;
   };
@@ -224,7 +230,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
-  // Copies to GPUs of other nodes.
+  // Copies to GPUs of other nodes, which are puts of a host thread.
   bool leaves_node(Rank rank, const program::Transfer& transfer) const;
   void post(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number);
   void end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
@@ -245,17 +251,17 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   static void begin_wait(Workgroup& workgroup, const program::Phase& phase);
   Time noticed(std::uint32_t workgroup, Time rises) const;
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
-  // The flag that a put raises. If it belongs to a rank that is not simulated, returns the flag of the simulated rank
-  // in the same position, as named by the sender that has the same distance to it.
+  // The flag that a put raises. A put to a rank that is not simulated (folding) stands for the put that another block
+  // sends to the simulated block. Then this is the flag of that put: sender and receiver are shifted by whole blocks.
   program::FlagRef simulated_flag(const Workgroup& workgroup, const program::Phase& phase) const;
   void take_item(Workgroup& workgroup);
   std::uint32_t take_seat();
   void post(std::uint32_t workgroup, const program::Phase& phase);
-  void posted_done(std::uint32_t seat);   // its data has arrived
-  void posted_known(std::uint32_t seat);  // its workgroup has learned of it
+  void posted_done(std::uint32_t seat);   // the data of the posted phase has arrived
+  void posted_known(std::uint32_t seat);  // the workgroup of the posted phase has learned of the arrival
   bool gate_opens(const program::Phase& phase);
-  // A signal or put at time `now`; only a signal may be later than the clock. Returns when the issuing workgroup is
-  // free again.
+  // Sends a signal or put at time `now`, which only for a signal may be in the future. Returns the time at which the
+  // issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase, Time now);
   void retire(std::uint32_t workgroup);
   bool last_strand(std::uint32_t workgroup);
@@ -269,7 +275,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
 
   // stand_in.cpp
   bool find_stand_ins() const;
-  bool begins_by_itself(std::uint32_t run);  // true: another rank stands in for it
+  bool begins_by_itself(std::uint32_t run);  // true: another rank stands in for this run
   void end_like(std::uint32_t run);
   void ends_by_itself(std::uint32_t run);
   void count_others();
@@ -279,7 +285,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   // deadlock.cpp
   std::string deadlock_report() const;
   void count_images();            // extends the results of the simulated ranks to all ranks
-  std::string under_way() const;  // what the run was doing when the range of the clock ended
+  std::string under_way() const;  // what the run was doing when the clock reached its last value, for the error
   std::string party(Rank rank, std::uint32_t queue, const std::string& operation) const;
 
   machine::Machine& machine_;
@@ -314,13 +320,13 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::vector<Flight> flights_;
   std::vector<std::deque<HostCopy>> host_copies_;  // by rank
   std::vector<std::uint32_t> free_flights_;
-  std::vector<Time> host_threads_;       // until when that of each rank enqueues, where queues have their own each
+  std::vector<Time> host_threads_;       // by rank (or queue and rank): until when the host thread is busy
   std::vector<part::Placement> placed_;  // scratch
   std::vector<StandIn> stand_ins_;       // by operation; empty: every rank is simulated
   std::vector<bool> by_itself_;          // by rank: executes a kernel that has a stand-in
-  std::vector<std::uint32_t> visits_;    // by rank: activities of other ranks on its capacities; empty: impossible
+  std::vector<std::uint32_t> visits_;    // by rank: others' activities that use its GPU now; empty: there can be none
   std::uint64_t steps_ = 0;              // of all workgroups
-  core::Pulse* pulse_;                   // where steps are published
+  core::Pulse* pulse_;                   // shows progress: gets the number of steps; null: nobody watches
   Result result_;
 };
 

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 Time us(double t) { return Time::from_us(t); }
 Time ns(double t) { return Time::from_ns(t); }
 
-// Enqueue 2 us, kernel start 3 us, queue gap 1 us.
+// A system in which enqueueing takes 2 us, the start of a kernel 3 us, and the queue gap 1 us.
 machine::SystemSpec with_host(std::int64_t gpus = 1) {
   machine::SystemSpec system = example_system(gpus);
   system.node.gpu.host = {.enqueue = us(2), .kernel_start = us(3), .queue_gap = us(1)};
@@ -56,8 +56,8 @@ TEST(Replay, APhaseOfNoWorkTakesNoTime) {
   EXPECT_EQ(run(with_host(), program).end, us(5.4));
 }
 
-// A kernel that was enqueued while its queue was busy starts queue_gap after the previous one; its launch is done by
-// then.
+// A kernel that was enqueued while its queue was busy starts queue_gap after the previous kernel, because its launch
+// has ended by then.
 TEST(Replay, BackToBackKernelsAreAQueueGapApart) {
   Program program(1);
   program.queues = {queue("main", {busy("a", us(10)), busy("b", us(10)), busy("c", us(10))})};
@@ -114,7 +114,8 @@ TEST(Replay, DelaysAndEmptyKernelsTakeTheirPlaceInTheQueue) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(22, 23, 25));
 }
 
-// 1 MB at 100 GB/s. Its first byte moves at least 10 us after the copy was enqueued, and 2 us after the previous copy.
+// A copy of 1 MB at 100 GB/s takes 10 us. Its first byte moves at least 10 us after the copy was enqueued, and at least
+// 2 us after the end of the previous copy.
 TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   const auto ends = [](double enqueue_us) {
     machine::SystemSpec system = example_system(2);
@@ -132,8 +133,8 @@ TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   EXPECT_THAT(ends(21), ElementsAre(41, 62, 67, 104));
 }
 
-// Command times were measured between two events that take 4 us; behind another operation there are none. 1 MB within
-// the GPU takes 2 us.
+// The measured times of commands include two events, which take 4 us. Behind another operation there are no events. 1
+// MB within the GPU takes 2 us.
 TEST(Replay, TheEventsOfACommandAreNotPaidInsideAQueue) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host = {.enqueue = us(0), .kernel_start = us(3), .queue_gap = us(1), .event_pair = us(4)};
@@ -167,7 +168,8 @@ TEST(Replay, AWaitHoldsTheQueueUntilAKernelElsewhereRaisesTheFlag) {
                                  return Steps{delay(us(30)), signal(0, flags.at(0, 0))};
                                })}),
       queue("other", {program::Wait{"wait", [=](Rank rank) { return flags.at(rank, 0); }}, busy("b", us(1))})};
-  // a ends at 2 + 3 + 30 us; its flag is visible one L2 latency later; then follow the gap and b.
+  // a ends at 2 + 3 + 30 us. Its flag is visible one L2 latency (0.1 us) later. Then the queue gap and b take 1 us
+  // each.
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(35, 35.1, 37.1));
 }
 
@@ -183,13 +185,13 @@ TEST(Replay, AStreamRunsBesideItsQueueAndIsPartOfIt) {
       queue("main.beside", {program::Wait{"begins", event(0)}, busy("d", us(40)), program::Signal{"ends", event(1)}})};
   program.queues[1].stream_of = 0;
   const Result together = run(with_host(), program);
-  // a and what precedes it take 15 us; d ends 1 + 40 us after the event, and c 1 + 5 us after that.
+  // a ends at 15 us. d ends 1 + 40 us after the event that a's queue raises then, and c ends 1 + 5 us after d.
   EXPECT_THAT(together.queue_end[0].us(), together.end.us());
   EXPECT_EQ(together.queue_end[1].us(), 0);
   const double begins = together.operations[0].end.us();
   EXPECT_NEAR(together.operations[6].end.us() - begins, 41, 0.01);
   EXPECT_NEAR(together.end.us() - together.operations[6].end.us(), 6, 0.01);
-  // Alone it still has its stream, and a serial order of queues does not put the stream behind its queue.
+  // A program of this queue alone still has the stream, and serial order does not put a stream behind its queue.
   EXPECT_EQ(run(with_host(), program.only(0)).end, together.end);
   program.order = program::Order::serial;
   EXPECT_EQ(run(with_host(), program).end, together.end);
@@ -203,7 +205,7 @@ TEST(Replay, AWaitForWhatHasHappenedTakesALookAtTheFlag) {
                                                       }});
   const auto steps = [=](Rank, std::int64_t workgroup) {
     if (workgroup == 0) return Steps{signal(0, flags.at(0, 0)), delay(us(20)), signal(0, flags.at(0, 1))};
-    // The second flag rises while the workgroup checks the first flag again, or long after.
+    // The second flag rises while workgroup 1 polls the first flag again. Workgroup 2 waits for it from long before.
     if (workgroup == 1)
       return Steps{delay(us(19.95)),     wait(flags.at(0, 0)), delay(Time{}),
                    wait(flags.at(0, 0)), wait(flags.at(0, 1)), delay(us(1))};
@@ -244,7 +246,7 @@ TEST(Replay, EveryGroupStartsOneWorkgroupALaunchInterval) {
   }
 }
 
-// Two workgroups per CU end together at 1000 ns: their slots are refilled at 1050 and 1080 ns.
+// The two workgroups of a CU end together at 1000 ns. Their slots are refilled at 1050 and 1080 ns.
 TEST(Replay, PlacesOfOneCuAreRefilledOneAfterTheOther) {
   machine::SystemSpec system = example_system(1);
   system.node.gpu.compute.slot_refill = ns(50);
@@ -270,7 +272,7 @@ TEST(Replay, APlaceIsRefilledALittleAfterItsWorkgroupEnded) {
 
 TEST(Replay, SmallWorkgroupsShareACu) {
   Program program(1);
-  // 16 workgroups of 512 threads, two per CU: each gets half of its 100 B/ns.
+  // With 16 workgroups of 512 threads, two share a CU, and each gets half of the CU's 100 B/ns.
   program.queues = {queue("main", {kernel(
                                       "a", 16, [](Rank, std::int64_t) { return Steps{work(10e3)}; }, 512)})};
   EXPECT_EQ(run(example_system(1), program).end, ns(200));
@@ -299,7 +301,8 @@ program::Phase post(double bytes, Rank peer) {
   return phase;
 }
 
-// One workgroup of rank 0 stores 12.5 kB to rank 1 at 50 B/ns: 250 ns.
+// Runs `steps` in one workgroup of rank 0 and returns when rank 0 ends. A workgroup stores to rank 1 at 50 B/ns, so
+// 12.5 kB take 250 ns.
 Time end_of(Steps steps) {
   Program program(2);
   program.queues = {
@@ -310,8 +313,9 @@ Time end_of(Steps steps) {
   return result.rank_end[0];
 }
 
-// Workgroups that share what they load. Caches keep a line for 40 us, so a workgroup behind a flag of 30 us finds a
-// quarter of what the one before it has used, and the next one, which begins with it, finds everything.
+// Workgroups share the panels that they load. Caches keep a line for 40 us. A workgroup that begins 30 us after the
+// previous one, because it waited for a flag, finds a quarter of the panel in the cache. The next workgroup begins
+// together with it and finds the whole panel.
 TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
@@ -334,8 +338,8 @@ TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
     program.queues = {queue("main", {shared})};
     return run(with_host(), program).operations[0].phases;
   };
-  // Three units to read instead of one, and 40 kB take 400 ns. The flag is seen 200 ns (a hit of the L2) after it
-  // rises.
+  // Out of step, a workgroup reads three times as many bytes; 40 kB take 400 ns. It begins 30.2 us later: the flag
+  // rises 100 ns (an L2 hit) after the signal at 30 us, and the poll takes another 100 ns.
   const double lost = 30.2 / 40;
   const auto phases = alone_with(us(40));
   EXPECT_EQ(phases[0].count, 6);
@@ -373,7 +377,8 @@ TEST(Replay, AnotherWorkgroupTakesThePlaceOnlyThen) {
                             return rank == 0 ? Steps{post(12.5e3, 1)} : Steps{};
                           })})};
   const Result result = run(example_system(2), program);
-  // 8 x 50 B/ns into a port of 300 B/ns: 333 1/3 ns for 100 kB, then the ninth workgroup.
+  // Eight workgroups could store 50 B/ns each, but share a port of 300 B/ns: 100 kB take 333 1/3 ns. Then the ninth
+  // workgroup begins.
   EXPECT_EQ(result.rank_end[0].ps, 333'334 + 250'000);
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 9 * 12.5e3);
 }
@@ -432,8 +437,8 @@ TEST(Replay, StoresToAPeerTakeItsPort) {
   EXPECT_EQ(result.end, us(1));
 }
 
-// wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25 GB/s + flag 400 + poll
-// 100 (all in ns).
+// A put takes, in ns: wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25
+// GB/s + flag_latency 400 + poll 100.
 TEST(Replay, APutTakesWhatItsPartsTake) {
   const machine::SystemSpec system = example_system(1, 2);
   core::RunLoop loop;
@@ -458,8 +463,8 @@ TEST(Replay, APutTakesWhatItsPartsTake) {
   }
 }
 
-// Rank 0's message to rank 3 lies in rank 1's memory; rank 1's NIC learns of it 500 ns later, the latency of a store,
-// and sends it. The message back arrives at that NIC, too.
+// Rank 1 is the relay of rank 0: rank 0 stores its message to rank 3 in rank 1's memory, and rank 1's NIC sends it 500
+// ns later, the latency of a store. The message back also arrives at rank 1's NIC.
 TEST(Replay, ARelaySendsAndReceivesInPlaceOfAnother) {
   const machine::SystemSpec system = example_system(2, 2);
   const auto times = [&system](Rank relay, Watcher& watcher) {
@@ -549,7 +554,8 @@ TEST(Replay, WhatIsSentArrives) {
 
 // --- What observers see
 
-// One rank puts, signals and raises its own flag, with work, copies and waits in between.
+// In this program, every workgroup of every rank works, stores, signals, puts, raises a flag of its own rank, and
+// waits. A second queue copies at the same time.
 Program mixed(const machine::SystemSpec& system) {
   Program program(static_cast<Rank>(system.ranks()));
   const program::FlagBlock flags = program.add_flags({"go", 4, by_rank_0});
@@ -599,7 +605,7 @@ TEST(Replay, ObserversSeeWhichWayASignalGoes) {
   EXPECT_EQ(watcher.copies.size(), 8);
 }
 
-// Bytes and proxied are ignored for a signal, even if a body sets them.
+// A signal ignores Phase::bytes and Phase::proxied, even if a body sets them.
 TEST(Replay, ASignalHasNoBytesAndIsIssuedByItsWorkgroup) {
   Program program(2);
   const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
@@ -617,7 +623,8 @@ TEST(Replay, ASignalHasNoBytesAndIsIssuedByItsWorkgroup) {
   EXPECT_EQ(watcher.puts[0].cu, 0);
 }
 
-// The second raise is sent later and without the 5 us, but arrives behind the first one, also for an observer.
+// The second signal is sent later and without the delay of 5 us, but must not arrive before the first signal. This
+// holds with and without an observer.
 TEST(Replay, RaisesInOrderDoNotOvertakeWhetherObservedOrNot) {
   const machine::SystemSpec system = example_system(2);
   Program program(2);
@@ -679,7 +686,7 @@ TEST(Replay, TwoRunsAreEqual) {
   }
 }
 
-// The same work assigned to other ranks: nothing may depend on rank numbers.
+// Assigns the same work to other ranks. Times must not depend on rank numbers.
 TEST(Replay, PermutedRanksDoTheSame) {
   const machine::SystemSpec system = example_system(4);
   const auto run_as = [&](const std::array<Rank, 4>& at) {  // role i is played by rank at[i]
@@ -720,7 +727,8 @@ Program two_queues() {
   return program;
 }
 
-// The host enqueues a1 at 2 us, b1 at 4 us and a2 at 6 us; a kernel starts 3 us later, a2 a gap of 1 us after a1.
+// The host enqueues a1 at 2 us, b1 at 4 us and a2 at 6 us. a1 and b1 start 3 us later, and a2 starts 1 us (the queue
+// gap) after a1 ends.
 TEST(Schedules, TheHostEnqueuesInLaunchOrder) {
   Program program = two_queues();
   Result result = run(with_host(), program);
@@ -731,7 +739,8 @@ TEST(Schedules, TheHostEnqueuesInLaunchOrder) {
   EXPECT_THAT(ends_us(result), ElementsAre(17, 28, 15));
 }
 
-// As in one queue: b1 starts a gap after a2; in the other order a1 starts a gap after b1.
+// Kernels run as in one queue: b1 starts one queue gap after a2. In the other launch order, a1 starts one queue gap
+// after b1.
 TEST(Schedules, SerialQueuesRunLikeOne) {
   Program program = two_queues();
   program.order = program::Order::serial;
@@ -743,7 +752,7 @@ TEST(Schedules, SerialQueuesRunLikeOne) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(26, 37, 15));
 }
 
-// Also for sequences of copies and kernels, whose ends are polled.
+// Serial queues also run like one queue if they have copies and kernels, for whose ends the queues poll.
 TEST(Schedules, SerialQueuesOfCopiesRunLikeOne) {
   machine::SystemSpec system = with_host(2);
   system.node.gpu.host.poll_interval = us(4);

@@ -1,10 +1,10 @@
-// Stand-ins for kernels that every rank runs by itself: the rank that reaches the kernel first is simulated, and its
-// result is used for the others.
+// Stand-ins for kernels that every rank runs by itself (KernelBody::by_itself). The rank that reaches the kernel first
+// is simulated, and its result is used for the others.
 //
-// Such a kernel only uses resources of its own rank, and its queue is the only one. On an idle rank it therefore takes
-// the same time whenever it begins, to the picosecond, because everything is computed from differences of times. A rank
-// that is not idle when the kernel begins is simulated. If another rank interferes later (stores of a GPU of the node,
-// a copy), the run is aborted and repeated without stand-ins.
+// A kernel of this kind only uses resources of its own rank, and its queue is the only one of the program. On an idle
+// rank it therefore takes the same time whenever it begins, to the picosecond, because everything is computed from
+// differences of times. A rank that is not idle when the kernel begins is simulated. If another rank interferes later
+// (by stores to this rank or by a copy), the run is aborted and repeated without stand-ins.
 #include <algorithm>
 
 #include "models/hardware/replay/replay.hpp"
@@ -13,7 +13,8 @@
 namespace moire::replay {
 
 bool Replay::find_stand_ins() const {
-  // A timeline shows every rank; energy is counted on the GPU that uses it; SimGrid cannot run twice in a process.
+  // Stand-ins exclude a timeline, which shows every rank; energy meters, which count on the GPU that draws the energy;
+  // GPUs with different clocks; and SimGrid, which cannot repeat a run in the same process.
   if (observer_ != nullptr || meters_ != nullptr || machine_.ranks() == 1 || !machine_.site().uneven().clock.empty() ||
       machine_.spec().network.model != machine::NetworkModel::queue)
     return false;
@@ -99,14 +100,14 @@ void Replay::count_others() {
   }
 }
 
-// Something other than the rank's own kernel starts to use its capacities.
+// Called when an activity that is not part of the rank's own kernel starts to use the rank's capacities.
 void Replay::visit(Rank rank) {
   if (visits_.empty()) return;
   if (by_itself_[rank]) throw NotByItself();
   ++visits_[rank];
 }
 
-// A phase of a workgroup begins or ends to use the capacities of a peer.
+// Called when a work phase that uses capacities of other ranks begins (`comes`) or ends.
 void Replay::visit(const KernelRun& run, std::uint16_t number, Rank peer, bool comes) {
   if (visits_.empty()) return;
   const program::PhaseShape& shape = run.kernel->shapes[number];

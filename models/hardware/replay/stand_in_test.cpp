@@ -14,7 +14,7 @@ using program::Program;
 
 Time ns(std::int64_t count) { return Time{count * 1000}; }
 
-// 40 different workgroups on 8 CUs; every rank does the same.
+// A kernel of 40 workgroups of different lengths, for 8 CUs. Every rank does the same and uses no other rank.
 class OwnBody final : public program::KernelBody {
  public:
   std::int64_t workgroups(Rank) const override { return 40; }
@@ -78,7 +78,7 @@ void expect_same(const Result& a, const Result& b) {
   }
 }
 
-// Each rank passes something on to the next one, between two kernels that every rank runs by itself.
+// Two kernels that every rank runs by itself. Between them, each rank puts 10 kB to the next rank and waits for a put.
 Program passing_on(Rank ranks) {
   Program program(ranks);
   const FlagBlock flags = program.add_flags({"go", 1, [](Rank rank, std::uint32_t) { return std::pair{rank, ""}; }});
@@ -134,7 +134,7 @@ TEST(StandIn, NotWhereOthersCome) {
   // The kernel begins while stores arrive: each rank is simulated.
   const Program among = storing(ns(10));
   expect_same(run_all(system, among, Likes::each).result, run_all(system, among, Likes::one).result);
-  // Stores arrive after the kernel has begun: this is detected and the run is repeated.
+  // Stores arrive after the kernel has begun, so NotByItself is thrown, and run_folded() repeats the run.
   const Program later = storing(ns(200));
   EXPECT_THROW(run_all(system, later, Likes::one), NotByItself);
   expect_same(run_all(system, later, Likes::each).result, run_folded({}, build, later, nullptr, all_of(later)).result);

@@ -1,4 +1,4 @@
-// Workgroups whose wavefronts execute different steps concurrently.
+// Tests of strands: wavefronts of one workgroup execute different steps at the same time.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -46,7 +46,7 @@ TEST(Strands, TheWorkgroupEndsWithItsLastStrand) {
   EXPECT_EQ(ends, (std::map<std::uint32_t, Time>{{0, us(2)}, {1, us(7)}, {2, us(2)}}));
 }
 
-// A CU of 40 kB in flight and 100 B/ns: two strands that read get 50 B/ns each, the last one 100 B/ns.
+// A CU reads 100 B/ns. While both strands read, each gets 50 B/ns. The strand that is left gets 100 B/ns.
 TEST(Strands, ShareTheirCu) {
   const Result result = run(example_system(1), of(strands(1, 2, [](Rank, std::int64_t, std::uint32_t strand) {
                               return Steps{work(strand == 0 ? 100e3 : 300e3)};
@@ -54,7 +54,7 @@ TEST(Strands, ShareTheirCu) {
   EXPECT_EQ(result.end, us(2 + 2));
 }
 
-// 16 workgroups on 8 CUs: a slot is free when the last strand has ended, whichever that is.
+// 16 workgroups run on 8 CUs. A slot is free when the last strand of its workgroup has ended, whichever strand is last.
 TEST(Strands, HoldThePlaceTogether) {
   for (const std::uint32_t last : {0U, 1U, 2U}) {
     const Result result = run(example_system(1), of(strands(16, 3, [=](Rank, std::int64_t, std::uint32_t strand) {

@@ -1,5 +1,5 @@
 // Over 400 lines: all that a workgroup does, step by step.
-// The life of workgroups: from the dispatcher's turn through their phases to retirement.
+// Runs workgroups from the dispatcher's turn through their phases until they retire.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using program::Phase;
 
 namespace {
 
-// Index of a phase that is not work, in the order of the names that follow a kernel's shapes.
+// Index of a phase that is not work, in the order in which OperationTimes::phases lists these phases after the shapes.
 std::size_t other_phase(Phase::Kind kind) {
   return kind == Phase::Kind::wait ? 0 : kind == Phase::Kind::delay ? 1 : kind == Phase::Kind::put ? 2 : 3;
 }
@@ -40,7 +40,7 @@ void Replay::dispatch(std::uint32_t number) {
   gpu.turn_scheduled = false;
   placed_.clear();
   gpu.dispatcher->place(placed_);
-  if (placed_.empty()) return;  // no room; the next retiring workgroup requests a turn
+  if (placed_.empty()) return;  // no workgroup fits; the next workgroup that retires requests a turn
   const Time now = machine_.loop().now();
   gpu.next_turn = now + machine_.gpu(number % machine_.ranks()).compute.launch_interval;
   const std::vector<part::Placement> placed = placed_;
@@ -84,7 +84,8 @@ void Replay::take_item(Workgroup& wg) {
   wg.item_step = 0;
 }
 
-// First the remaining steps of the current item, then further items, then the workgroup's own steps.
+// Gets the next step: first the remaining steps of the current item, then further items, then the workgroup's own
+// steps.
 bool Replay::next_phase(Workgroup& wg, Phase& phase) {
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
@@ -118,11 +119,11 @@ program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase)
     body.strand_phase(sender, wg.number, wg.strand, wg.step - 1, there);
   }
   MOIRE_INVARIANT(program::is_turned(program_, *run.kernel, phase, run.rank, there, sender),
-                  "ranks do different things that are simulated as one: " + run.kernel->name);
+                  "ranks that are simulated as one do different things: " + run.kernel->name);
   return there.flag;
 }
 
-// Executes the workgroup's steps up to one that takes time.
+// Executes the workgroup's steps up to the next step that takes time.
 void Replay::go_on(std::uint32_t id) {
   const Time now = machine_.loop().now();
   end_phase(id, now);
@@ -137,7 +138,7 @@ void Replay::go_on(std::uint32_t id) {
       phase.amount = std::exchange(wg.alone, 0);
     } else if (!next_phase(wg, phase)) {
       if (wg.posted == 0) return retire(id);
-      // A workgroup ends only after everything that it has posted.
+      // A workgroup ends only after all its posted work has ended.
       wg.doing = Phase::Kind::fence;
       wg.since = now;
       wg.fence = Time{};
@@ -146,7 +147,7 @@ void Replay::go_on(std::uint32_t id) {
     if (pulse_ != nullptr) steps_ += phase.skipped;
     begin_phase(wg, phase.kind, now);
     MOIRE_INVARIANT(stand_ins_.empty() || !by_itself_[run.rank] || by_itself(phase.kind),
-                    "a kernel that ranks run by themselves meets others: " + run.kernel->name);
+                    "a kernel that ranks run by themselves waits, signals or puts: " + run.kernel->name);
     const std::uint64_t resume = pack(Event::workgroup, id);
     switch (phase.kind) {
       case Phase::Kind::nothing:
@@ -199,20 +200,21 @@ void Replay::go_on(std::uint32_t id) {
   }
 }
 
-// Share of a panel's lines that the caches have lost since the workgroup before used them. Caches evict lines in the
-// order in which they were loaded. What they hold was loaded evenly over the last `residence`, so within a time t they
-// lose the share t / residence of it.
+// Share of a panel's lines that the caches have lost since the previous workgroup of the panel began. Caches evict
+// lines in the order in which they were loaded. The lines that they hold were loaded evenly over the last `residence`
+// (PhaseShape::residence), so within a time t the caches lose the share t / residence of them.
 double Replay::lost_share(const Workgroup& wg, const Phase& phase) {
   KernelRun& run = runs_[wg.run];
   if (run.panels.size() <= phase.panel) run.panels.resize(phase.panel + 1);
   const KernelRun::Panel now{machine_.loop().now(), wg.waited};
   const KernelRun::Panel last = std::exchange(run.panels[phase.panel], now);
   if (last.began == Time::max()) return 0;
-  // Only waiting puts them apart: the shape's own loads include those of a panel whose tiles follow in later waves.
+  // Only the time that one of the two workgroups waited for flags counts. Workgroups of later waves also begin later,
+  // but the shape's own misses include their loads.
   const Time apart =
       std::min(now.began - last.began, std::max(last.waited, now.waited) - std::min(last.waited, now.waited));
   if (apart.ps == 0) return 0;
-  constexpr double most = 1 - 1e-12;  // so that every tile has some work of this shape, with which it begins
+  constexpr double most = 1 - 1e-12;  // below 1, because every tile must begin with some work of this shape
   return std::min(most, apart.seconds() / run.kernel->shapes[phase.shape].residence.seconds());
 }
 
@@ -236,9 +238,10 @@ void Replay::begin_wait(Workgroup& wg, const Phase& phase) {
   wg.target = phase.target;
 }
 
-// The workgroup waits for a flag, and will notice at time `at`, now or later, that it has risen. What it does next is
-// done now, for its later times, as long as it depends on nobody else but flags (delays, waits, signals). So none of
-// this needs an event. Queue items are taken at their real time, and so are work and puts, which share capacities.
+// The workgroup waits for a flag, and will notice at time `at`, now or later, that the flag has risen. Its next steps
+// are executed now, with their future times, as long as they depend on nothing but flags (delays, waits, signals). So
+// these steps need no events. Items of the work queue are taken at their real time. Work and puts also start at their
+// real time, because they share capacities.
 void Replay::go_ahead(std::uint32_t id, Time at) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];
@@ -271,7 +274,7 @@ void Replay::go_ahead(std::uint32_t id, Time at) {
   machine_.loop().calendar().schedule(at, *this, pack(Event::workgroup, id));
 }
 
-// When a workgroup that waits for a flag notices that the flag has risen: it polls the flag in the L2.
+// The time at which a waiting workgroup notices that its flag has risen. It polls the flag in the L2.
 Time Replay::noticed(std::uint32_t id, Time rises) const {
   const Workgroup& wg = workgroups_[id];
   return std::max(wg.since, rises) + machine_.gpu(runs_[wg.run].rank).l2.hit_latency;
@@ -335,7 +338,8 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
   const program::FlagRef flag = by_nic ? simulated_flag(wg, phase) : phase.flag;
   const bool by_host = by_nic && !phase.summed && phase.proxied && machine_.reach().stores(rank, phase.peer);
-  // Usually the arrival just raises its flag. A Flight is recorded only for observers and for copies by the host.
+  // Usually the arrival only raises its flag. A Flight is recorded only for observers and for copies by the host
+  // thread.
   std::uint64_t arrival = pack(Event::raise, flag);
   if (by_host || observer_ != nullptr) {
     arrival =
@@ -375,7 +379,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   return now;
 }
 
-// Copies by a rank's host thread are in one queue of their own: each begins after the one before.
+// Copies by a rank's host thread are in one queue of their own, so each copy begins after the copy before it.
 void Replay::start_host_copy(Rank rank) {
   const HostCopy& copy = host_copies_[rank].front();
   const Flight& flight = flights_[copy.flight()];

@@ -1,4 +1,4 @@
-// What an operator appends to: it turns its YAML mapping into operations of one queue of a program.
+// The Builder with which an operator turns its YAML mapping into operations of one queue of a program.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,18 @@ namespace moire::builder {
 struct RecordedKernel {
   std::string kernel;           // name of the operation that replays the trace
   Time duration;                // first workgroup's start to last workgroup's end, over all ranks
-  std::int64_t workgroups = 0;  // physical, over all ranks
+  std::int64_t workgroups = 0;  // number of physical workgroups, over all ranks
   std::vector<program::PhaseTotal> phases;
 };
 
 // Consecutive operations of a queue that form one collective. Its bandwidth is reported as nccl-tests defines it.
 struct Exchange {
   std::size_t queue = 0;
-  std::size_t first = 0;  // index of its first operation in the queue
+  std::size_t first = 0;  // index of the collective's first operation in the queue
   std::size_t operations = 0;
   Bytes size;          // algbw = size / time
   double on_wire = 1;  // busbw / algbw: bytes that a rank has to send per byte of size
-  // Who communicates with whom; null: all ranks.
+  // The communicators that run the collective; null: one communicator of all ranks.
   std::shared_ptr<const std::vector<std::vector<program::Rank>>> communicators{};
   // Metrics that follow from the operator's keys without simulation: kind of metric, value.
   std::vector<std::pair<std::string, double>> stated{};
@@ -48,8 +48,8 @@ struct Builder {
   program::WgTraceFiles* traces = nullptr;          // parsed traces, shared by all programs that replay them
   std::vector<RecordedKernel>* recorded = nullptr;  // replayed kernels; null if not wanted
   std::vector<std::string>* notes = nullptr;        // what operators decided and why, for reports; null if not wanted
-  // Set if the program is only checked: an operator that would simulate candidates to choose one adds them here and
-  // takes any of them. Null: it simulates.
+  // Not null if the program is only checked. Then an operator that would simulate candidates to choose one of them adds
+  // the candidates here, and takes any of them without simulating. Null: the operator simulates the candidates.
   Untried* untried = nullptr;
 
   program::Rank ranks() const { return program.ranks(); }
@@ -59,16 +59,16 @@ struct Builder {
   std::int64_t cus() const {
     return queue.cus.empty() ? gpu().compute.total_cus() : static_cast<std::int64_t>(queue.cus.size());
   }
-  // Adds a stream whose operations run concurrently with those of the queue. It starts with the program; flags order
-  // it against the queue, or fork and join do.
+  // Adds a stream, whose operations run concurrently with those of the queue. The stream starts with the program.
+  // Flags, or fork() and join(), order its operations relative to those of the queue.
   program::Queue& stream(const std::string& name) const;
-  // fork: a stream that starts when the queue has finished what it holds so far. follow: a stream waits for that. join:
-  // the queue waits, in an operation named `name`, for the end of the stream.
+  // fork() adds a stream that starts when the queue has finished all its operations so far. follow() makes an existing
+  // stream wait for them. join() makes the queue wait for the end of the stream, in an operation named `name`.
   program::Queue& fork(const std::string& name) const;
   void follow(program::Queue& stream, const std::string& name) const;
   void join(program::Queue& stream, const std::string& name) const;
-  // A name that no operation of the program has yet: "embedding", then "embedding#2". Operations to which an operator
-  // gives the same name are reported as one.
+  // Returns a name that no operation of the program has yet: "embedding", then "embedding#2". Operations to which an
+  // operator gives the same name are reported as one.
   std::string unique(const std::string& name) const;
 };
 
@@ -76,7 +76,7 @@ struct Builder {
 enum class DataType { fp32, fp16, bf16 };
 double bytes_of(DataType type);
 
-// Number of workgroups with these resources that the CUs of the queue hold at once: the grid of a persistent kernel.
+// Returns how many workgroups with these resources the CUs of the queue hold at once: the grid of a persistent kernel.
 std::int64_t resident_workgroups(const Builder& build, const program::WorkgroupResources& resources);
 
 }  // namespace moire::builder

@@ -1,5 +1,6 @@
-// How an operator describes itself, in the file that implements it: its name, its spec, how it is parsed, checked
-// against the machine and appended, and which of its keys a search may vary. models/workload/operators lists them all.
+// The declaration of an operator, which stands in the file that implements the operator: its name, its spec, the
+// functions that parse, check and append it, and the keys that a search may vary. models/workload/operators lists all
+// operators.
 #pragma once
 
 #include <functional>
@@ -19,11 +20,11 @@ namespace moire::builder {
 struct Knob {
   std::string key;
   std::vector<std::string> values;
-  std::string usual;                 // value if the key is absent; "" if that depends on other things
+  std::string usual;                 // value if the key is absent; "" if this value depends on other keys
   std::string only_key, only_value;  // the key applies only if another key has this value
 };
 
-// Derives keys and values of the operator from the header of a WG trace; empty if the header does not have them.
+// Returns keys and values of the operator that follow from the header of a WG trace; empty if the header lacks them.
 using KeysOfTrace = std::vector<std::pair<std::string, std::string>> (*)(const program::WgTraceHeader&);
 
 struct Operator {
@@ -33,11 +34,12 @@ struct Operator {
   std::function<bool(const config::Node&, Builder&, config::Diagnostics&)> append;
   std::vector<Knob> knobs{};
   KeysOfTrace keys_of_trace = nullptr;  // set if WG traces record the operator's kernel
-  // Set for collectives: size and on_wire of a mapping that was appended; the caller fills in the place in the queue.
+  // Set for collectives: returns the Exchange of a mapping that was appended. The caller fills in its place in the
+  // queue.
   std::function<Exchange(const config::Node&, const libraries::EquippedSystem&)> exchange{};
 };
 
-// For an operator that reads files, or reports errors at places inside its mapping. `append` returns false after
+// Makes an operator that reads files, or reports errors at places inside its mapping. `append` returns false after
 // reporting errors.
 template <class Spec>
 Operator make_operator(std::string name,
@@ -51,7 +53,7 @@ Operator make_operator(std::string name,
               }};
 }
 
-// For an operator whose whole input is its spec. `check` returns what does not fit the machine.
+// Makes an operator whose whole input is its spec. `check` returns the problem of a spec that does not fit the machine.
 template <class Spec>
 Operator make_operator(std::string name, void (*append)(Builder&, const Spec&),
                        std::optional<config::Problem> (*check)(const Spec&,

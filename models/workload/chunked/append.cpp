@@ -1,4 +1,4 @@
-// The program of a chunked collective: streams of a host thread that waits for a chunk, calls the codec and posts the
+// Makes the program of a chunked collective. In each stream, the host waits for a chunk, calls the codec and posts the
 // sends. DMA engines send chunks within a node, NICs send them to other nodes.
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ const char* name_of(Call call) {
   return names[static_cast<std::size_t>(call)];
 }
 
-// The work that a call asks of the codec; nothing for the kernel that adds plain data.
+// Returns the codec's work in a call, or nothing for the kernel that adds plain data, which does not use the codec.
 std::optional<Work> work_of(Call call) {
   constexpr std::optional<Work> works[] = {Work::decompress, std::nullopt, Work::decompress_reduce,
                                            Work::decompress_reduce_compress, Work::compress};
@@ -59,7 +59,7 @@ class Maker {
   program::FlagBlock flags(const char* what) {
     const std::string array = fmt::format("{}.{}", name_, what);
     const auto raised_by = [plan = plan_, array](Rank rank, std::uint32_t arrival) {
-      // True if the sender of this chunk occurs in one of the receiver's tasks.
+      // The task of the receiver in which the chunk arrives states its sender.
       for (std::int64_t turn = 0; turn < plan.turns(); ++turn) {
         const Task task = plan.task(rank, turn);
         if (task.chunk >= 0 && plan.arrival(task.chunk, task.partial) == arrival)
@@ -79,8 +79,8 @@ class Maker {
     }
   }
 
-  // The ranks whose task in this turn satisfies `is`; null if there are none. Equal sets share one object, so that
-  // equal work is described once.
+  // Returns the ranks whose task in this turn satisfies `is`, or null if there are none. Equal sets share one object to
+  // save memory.
   RankSet ranks(std::int64_t turn, const Of& is) {
     std::vector<bool> set(plan_.shape().ranks);
     for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {
@@ -105,8 +105,8 @@ class Maker {
       stream.operations.emplace_back(program::Wait{fmt::format("{}.{}", name_, what), flag(of, turn), 1, set});
   }
 
-  // Appends a call of the codec, or of the kernel that adds plain data; it ends when the host knows that the kernel has
-  // ended.
+  // Appends a call of the codec, or of the kernel that adds plain data. The call ends when the host knows that the
+  // kernel has ended.
   void call(program::Queue& stream, std::int64_t turn, Call which, const Of& is) {
     const RankSet set = ranks(turn, is);
     if (!set) return;
@@ -124,11 +124,11 @@ class Maker {
     }
     std::vector<program::Operation> operations;
     if (work) {
-      // Work that is the same on all ranks is described once.
+      // A single part stands for all ranks if their parts are equal.
       if (std::equal(parts.begin() + 1, parts.end(), parts.begin())) parts.resize(1);
       operations = codec::make_operations(build_, *spec_.codec, *work, parts, what);
     } else {
-      // Chunks of a turn differ by at most a byte; the kernel uses the largest.
+      // The ranks' chunks of one turn differ by at most one byte. The kernel uses the largest size on all ranks.
       const kernel::StreamSpec sum{.inputs = 2, .bytes = Bytes{most}, .schedule = kernel::StreamSchedule::grid_stride};
       operations.emplace_back(kernel::stream_kernel(build_, sum, what));
     }
@@ -148,8 +148,8 @@ class Maker {
     return sums && coded;
   }
 
-  // Appends the calls that turn an arrived chunk into what the rank sends and, except for partial sums, into what it
-  // keeps.
+  // Appends the calls that make the data to send from a chunk that has arrived. Except for partial sums, they also
+  // produce the plain data that the rank keeps.
   void calls(program::Queue& stream, std::int64_t turn, const Of& is) {
     for (const Call which :
          {Call::decompress, Call::reduce, Call::decompress_reduce, Call::decompress_reduce_compress, Call::compress}) {
@@ -157,7 +157,8 @@ class Maker {
       call(stream, turn, which, [&](Rank rank, const Task& task) {
         if (!is(rank, task)) return false;
         const bool coded = hands_on_compressed(task);
-        // A rank that later decompresses the complete sum does not store it here.
+        // The fused kernel does not store the plain sum. It is used for partial sums, which no rank keeps, and with
+        // compression root, where the rank decompresses the complete sum later.
         const bool fused = task.partial && task.compressed && coded &&
                            (spec_.compression == Compression::root || task.hops.front().partial);
         switch (which) {
@@ -210,22 +211,23 @@ class Maker {
     return std::any_of(task.hops.begin(), task.hops.end(), [](const Hop& hop) { return !hop.compressed; });
   }
 
-  // True if the task is a reduction step, whose result is compressed for the next hop or stays on this rank.
+  // True if the task sends a partial sum to the next rank.
   static bool passes_partial(const Task& task) { return !task.hops.empty() && task.hops.front().partial; }
-  // True if this task produces the chunk that is then forwarded compressed: the rank's own data, or its completed sum.
+  // True if this rank produces the data of the chunk (its own data, or the sum that it completes) and sends the chunk
+  // compressed.
   static bool begins(Rank rank, const Task& task) {
     return (!receives(rank, task) || task.partial) && hands_on_compressed(task) && !passes_partial(task);
   }
 
-  // Compression off or at every hop: a rank waits for a chunk, calls the codec and sends, all in one stream.
+  // For compression off or every_hop: in one stream, a rank waits for a chunk, calls the codec and sends the chunk.
   void hop(program::Queue& stream, std::int64_t turn) {
     wait(stream, turn, arrived_, "arrives", receives);
     calls(stream, turn, [](Rank, const Task&) { return true; });
     send(stream, turn, [](const Hop&) { return true; });
   }
 
-  // Compression at the root: a reduction compresses at every hop, and its last hop, or the rank's own chunk, starts the
-  // second half.
+  // For compression root: does the hops of a reduction, each of which compresses, and compresses the chunks that this
+  // rank produces (its own data, or the sum that it completes). The flag `coded` then releases their sends.
   void encode(program::Queue& stream, std::int64_t turn) {
     const auto is = [](Rank rank, const Task& task) { return begins(rank, task) || passes_partial(task); };
     wait(stream, turn, arrived_, "arrives",
@@ -245,7 +247,7 @@ class Maker {
   }
 
   void decode(program::Queue& stream, std::int64_t turn) {
-    // The rank that computed a sum also decompresses it, so that all ranks hold the same values.
+    // The rank that completes a sum also decompresses the compressed sum, so that all ranks hold the same values.
     const auto made = [](Rank rank, const Task& task) { return task.partial && begins(rank, task); };
     const auto is = [](Rank, const Task& task) { return task.compressed && !task.partial; };
     wait(stream, turn, coded_, "codes", made);
@@ -257,8 +259,8 @@ class Maker {
       stream.operations.emplace_back(program::Signal{name_ + ".plain", flag(plain_, turn), set});
   }
 
-  // Within a node chunks are plain: the rank that decompressed a chunk forwards it, and so do the ranks that receive it
-  // plain.
+  // Within a node chunks are plain. The rank that decompressed a chunk forwards it plain, and so do the ranks that
+  // receive the plain chunk.
   void hand_on(program::Queue& stream, std::int64_t turn) {
     wait(stream, turn, plain_, "is_plain",
          [](Rank, const Task& task) { return task.compressed && hands_on_plain(task); });
@@ -283,9 +285,10 @@ void append(builder::Builder& build, const ChunkedSpec& spec, const Plan& plan, 
   if (!spec.chunks && build.notes != nullptr) {
     const std::int64_t chunks = plan.shape().chunks;
     const bool shares = plan.shape().collective != Collective::broadcast;
-    build.notes->push_back(fmt::format("{} of {:.0f} B: {} chunk{}{}; the closed form predicts {:.4g} us", name,
-                                       spec.bytes.value, chunks, chunks == 1 ? "" : "s", shares ? " a share" : "",
-                                       closed_form(spec, plan.shape(), build.system) * 1e6));
+    build.notes->push_back(
+        fmt::format("{} of {:.0f} B: {} chunk{}{}, for which the closed form predicts the shortest time, {:.4g} us",
+                    name, spec.bytes.value, chunks, chunks == 1 ? "" : "s", shares ? " a share" : "",
+                    closed_form(spec, plan.shape(), build.system) * 1e6));
   }
   Maker(build, spec, plan, name).append();
 }

@@ -61,7 +61,8 @@ TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
   }
 }
 
-// --- Closed forms of a pipeline with serial stages
+// --- Closed forms of a pipeline with serial stages. T0: the time of a plain chain; T1: with compression at every hop;
+// T2: with compression once at the root.
 
 TEST(ChunkedBroadcast, PlainTakesT0) {
   for (const Rank ranks : {2, 3, 8}) {
@@ -106,7 +107,8 @@ TEST(ChunkedBroadcast, OnceAtTheRootTakesT2) {
   }
 }
 
-// If the codec is the slowest stage, all chunks pass it one after the other; the last one then passes all other stages.
+// If the codec is the slowest stage, all chunks pass it one after the other. The last chunk then passes all other
+// stages.
 TEST(ChunkedBroadcast, ASlowCodecIsTheStageThatCounts) {
   const std::string codec = codec::example_codec(4, 2000, 5);
   const Pipeline p = pipeline(5, 16, 1 << 26);
@@ -124,7 +126,8 @@ TEST(ChunkedBroadcast, TheSizeComesBackBeforeAChunkIsSent) {
                p.system)
         .end.us();
   };
-  EXPECT_NEAR(taken(7) - taken(0), 14, 1e-3) << "once for the size, once until the host sees the end";
+  EXPECT_NEAR(taken(7) - taken(0), 14, 1e-3)
+      << "to_host counts twice: until the host knows the compressed size, and until it sees the decompression end";
 }
 
 // --- Laws
@@ -149,12 +152,12 @@ TEST(ChunkedBroadcast, MoreIsNeverSlower) {
     EquippedSystem wider = system;
     wider.node.nic->bandwidth = {50e9};
     EXPECT_LE(end(wider, 2, 1), base * 1.0001);
-    EXPECT_LE(end(system, 4, 1), base * 1.0001) << "a higher ratio";
-    EXPECT_LE(end(system, 2, 0.5), base * 1.0001) << "a faster codec";
+    EXPECT_LE(end(system, 4, 1), base * 1.0001) << "with a higher compression ratio";
+    EXPECT_LE(end(system, 2, 0.5), base * 1.0001) << "with a faster codec";
     EquippedSystem more = system;
     more.node.gpu.compute.groups = {{.cus = 4, .count = 4}};
     more.node.gpu.compute.vector_fp32 = {16e12};
-    EXPECT_LE(end(more, 2, 1), base * 1.005) << "more CUs, for which other numbers of workgroups are simulated as one";
+    EXPECT_LE(end(more, 2, 1), base * 1.005) << "with more CUs, which change how many workgroups are simulated as one";
   }
 }
 
@@ -196,7 +199,7 @@ TEST(ChunkedBroadcast, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("use fewer chunks or ranks"));
 }
 
-// In groups of the GPUs of a node (as fast as one node alone), and of GPUs of equal index in all nodes.
+// Broadcasts run in a group per node, as fast as on one node alone, and in a group per GPU index across all nodes.
 TEST(ChunkedBroadcast, RunsInGroups) {
   const auto grouped = [](const EquippedSystem& system, const char* group) {
     config::Diagnostics diagnostics;
@@ -223,7 +226,7 @@ TEST(ChunkedBroadcast, TwoBehindEachOtherAndBesideAKernel) {
   const std::string one = broadcast(1e6, "chunks: 4, " + by_codec("root", codec::example_codec(2, 50, 4)));
   const Time once = run(one, system).end;
   const Time twice = run(one + ", " + one, system).end;
-  EXPECT_LE(twice.us(), 2.001 * once.us()) << "the root begins the second when it is done with the first";
+  EXPECT_LE(twice.us(), 2.001 * once.us()) << "the root begins the second broadcast when it has ended the first";
   EXPECT_GT(twice.us(), 1.2 * once.us());
   const Time behind = run("{gemm: {m: 512, n: 512, k: 512}}, " + one, system).end;
   EXPECT_GT(behind, once);

@@ -1,5 +1,5 @@
-// Chooses the number of chunks that minimises the closed form of the pipeline, among powers of two and the numbers
-// halfway between them.
+// Chooses the number of chunks for which the closed form predicts the shortest time, among powers of two and the
+// numbers halfway between them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,7 +18,7 @@ struct Path {
 
 Path inside(const machine::GpuSpec& gpu) {
   const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
-  // the value was measured between two events, which a host thread does not record
+  // The value of first_command was measured between two events and includes their time; a host thread records none.
   const Time command = gpu.dma.first_command - gpu.host.event_pair;
   return {(gpu.host.enqueue + command).seconds(),
           std::max(0., command.seconds()) / static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
@@ -32,7 +32,8 @@ Path between(const nic::NicSpec& nic) {
   return {fixed.seconds() + busy, busy, std::min(nic.pcie_bandwidth.value, nic.wire_bandwidth().value)};
 }
 
-// Seconds of a hop, and of the kernels of the codec or the sum, including the host's time for a call.
+// Times in seconds of a hop, of a call of the codec and of a call of the kernel that adds. A call includes the time of
+// the host.
 struct Costs {
   const ChunkedSpec& spec;
   const Shape& shape;
@@ -47,8 +48,8 @@ struct Costs {
     return (coded(leaves) ? codec::compressed(part).value : part.bytes) / path(leaves).rate;
   }
   double hop(bool leaves) const { return path(leaves).latency + wire(leaves); }
-  // The part of a hop that streams cannot overlap: the engine's or NIC's time, and the host's time to enqueue a copy
-  // and `kernels` kernels.
+  // The part of a hop that a rank's streams cannot overlap: the time of the engine or NIC, or the host's time to
+  // enqueue a copy and `kernels` kernels if it is longer.
   double alone(bool leaves, int kernels) const {
     return std::max(path(leaves).busy + wire(leaves), (1 + kernels) * system.node.gpu.host.enqueue.seconds());
   }
@@ -61,7 +62,7 @@ struct Costs {
     const machine::GpuSpec& gpu = system.node.gpu;
     return (gpu.host.enqueue + gpu.host.kernel_start).seconds() + 3 * part.bytes / gpu.hbm.bandwidth.value;
   }
-  // The kinds of hops that occur: within a node, and between nodes.
+  // The kinds of hops that occur: true stands for a hop between nodes, false for a hop within a node.
   std::vector<bool> kinds() const {
     const bool wired = system.node.reach().peers() > 0;
     std::vector<bool> all;
@@ -71,8 +72,8 @@ struct Costs {
   }
 };
 
-// All ranks work at the same time, so a ring takes the time of one rank's hops, one after the other, each as long as
-// the slowest kind of hop. The part that can overlap is divided by the number of streams.
+// All ranks of a ring work at the same time, so the ring takes as long as the hops of one rank in a row. Every hop
+// counts as the slowest kind of hop. The part that streams can overlap is divided by the number of streams.
 double ring_form(const Costs& costs) {
   const Shape& shape = costs.shape;
   const auto chunks = static_cast<double>(shape.chunks), hops = (static_cast<double>(shape.ranks) - 1) * chunks;
@@ -112,7 +113,7 @@ double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries:
     compress = costs.call(codec::Work::compress);
     decompress = costs.call(codec::Work::decompress);
   }
-  // All stages take as long as the slowest: the sends of a chunk by one rank, or what the codec does with it.
+  // Every stage takes as long as the slowest one: a rank's sends of a chunk, or the codec's call for the chunk.
   const bool tree = shape.algorithm == Algorithm::binomial;
   const auto steps = [tree](Rank members) {
     return static_cast<double>(tree ? static_cast<Rank>(std::bit_width(members - 1)) : members - 1);
@@ -130,7 +131,8 @@ double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries:
   const auto chunks = static_cast<double>(shape.chunks);
   const double stages = chunks + (depth - 1) / most;
   const double streams = static_cast<double>(spec.streams);
-  // At every hop, a rank sends to its own node after it has sent to others.
+  // With every_hop, one stream makes all sends of a chunk: first to other nodes, then inside the node. Their times add
+  // up.
   if (shape.compression == Compression::every_hop)
     return stages * (compress + (shape.between_nodes ? hops : slowest) + decompress) / std::min(streams, chunks);
   return compress + stages * std::max({slowest, compress / streams, decompress / streams}) + decompress;
@@ -163,7 +165,8 @@ Plan plan_of(const ChunkedSpec& spec, const Shape& of, const libraries::Equipped
     return Plan(shape);
   }
   constexpr std::int64_t most = 1024;
-  // With scatter_all_gather every member gets the same number of chunks from the root.
+  // With scatter_all_gather every member gets the same number of chunks from the root, so `unit` is the number of
+  // members without the root.
   const bool deals = shape.collective == Collective::broadcast && shape.algorithm == Algorithm::scatter_all_gather;
   const std::int64_t unit = deals ? std::max<Rank>(shape.members(), 2) - 1 : 1;
   Shape best = shape;

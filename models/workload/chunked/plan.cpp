@@ -7,7 +7,8 @@ namespace moire::chunked {
 
 namespace {
 
-// Where a member of a group gets a chunk from, and to whom it forwards it. Member 0 has it at the beginning.
+// The member from which a member of a group gets a chunk, and the members to which it forwards the chunk. Member 0 has
+// the chunk at the beginning.
 struct Links {
   Rank from = program::no_rank;
   std::vector<Rank> next{};
@@ -31,8 +32,8 @@ Links binomial(Rank member, Rank members) {
 
 }  // namespace
 
-// Place 0 is the root, then come the other GPUs of its node, then the following nodes, so that GPUs of a node have
-// consecutive places.
+// Places number the ranks from the root on: place 0 is the root, the other GPUs of its node follow, and then the other
+// nodes. So the GPUs of a node have consecutive places.
 Rank Plan::rank_at(Rank place) const {
   const Rank nodes = shape_.ranks / shape_.gpus;
   const Rank node = (shape_.root / shape_.gpus + place / shape_.gpus) % nodes;
@@ -66,9 +67,9 @@ Task Plan::task(Rank rank, std::int64_t turn) const {
   return shape_.collective == Collective::broadcast ? broadcast_task(rank, turn) : ring_task(rank, turn);
 }
 
-// In step t of an all-gather, rank r forwards share r - t, which is its own share in step 0. A reduction has the same
-// steps, shifted by one share (r - 1 - t), so that its last step, in which a rank only receives, completes the rank's
-// own share. In an all-reduce, an all-gather of the sums follows, and its first step is the last step of the reduction.
+// In step t of an all-gather, rank r forwards share r - t, which is its own share in step 0. In step t of a reduction,
+// rank r forwards share r - 1 - t. In the last step of a reduction a rank only receives, and completes its own share.
+// In an all-reduce, an all-gather of the sums follows. Its first step is the last step of the reduction.
 Task Plan::ring_task(Rank rank, std::int64_t turn) const {
   const std::int64_t ranks = shape_.ranks, step = turn / shape_.chunks;
   const bool sums = shape_.collective != Collective::all_gather;
@@ -88,8 +89,8 @@ Task Plan::ring_task(Rank rank, std::int64_t turn) const {
 }
 
 Task Plan::broadcast_task(Rank rank, std::int64_t turn) const {
-  // The algorithm runs over `members`, which are all ranks, or the first GPU of each node, from which a chain or a tree
-  // leads through the node.
+  // The algorithm runs over `members`. These are all ranks, or the GPU at the first place of each node, from which a
+  // chain or a tree leads through the node.
   const Rank place = place_of(rank), members = shape_.members(), each = shape_.ranks / members;
   const Rank member = place / each, inside = place % each;
   const bool deals = shape_.algorithm == Algorithm::scatter_all_gather && members > 1;
@@ -100,8 +101,8 @@ Task Plan::broadcast_task(Rank rank, std::int64_t turn) const {
   if (!deals) {
     links = tree ? binomial(member, members) : chain(member, members);
   } else {
-    // The root sends chunk c to member 1 + c mod (members - 1), from where it goes around the ring of the others. A
-    // member forwards the chunk that it got from the root first.
+    // Member 0, the root, sends chunk c to member 1 + c mod (members - 1). From there the chunk goes around the ring of
+    // the members other than the root. In each round, a member first forwards the chunk that the root sent to it.
     const std::int64_t others = members - 1, round = turn / others, number = turn % others;
     const std::int64_t first = member == 0 ? number : (member - 1 + others - number) % others;
     task.chunk = round * others + first;
@@ -149,8 +150,8 @@ std::int64_t Plan::passes() const {
     std::int64_t all = 0, most = 0;
     const auto counts = [this](Rank from) { return compressed(from, (from + 1) % shape_.ranks) ? 1 : 0; };
     for (Rank rank = 0; rank < shape_.ranks; ++rank) all += counts(rank);
-    // An all-gather from a rank does not use the hop into that rank, and a reduction to a rank does not use the hop out
-    // of it.
+    // The share that starts on a rank in an all-gather does not use the hop into that rank. The share that a reduction
+    // completes on a rank does not use the hop out of that rank.
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
       std::int64_t taken = 0;
       if (shape_.collective != Collective::reduce_scatter)

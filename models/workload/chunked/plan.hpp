@@ -1,5 +1,5 @@
-// Which rank forwards which chunk of a collective to which ranks, and whether it is compressed. The plan knows no time
-// and no hardware.
+// States which rank forwards which chunk of a collective to which ranks, and whether the chunk is compressed. A plan
+// contains no times and no hardware.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ using program::Rank;
 enum class Collective { broadcast, all_gather, reduce_scatter, all_reduce };
 // The algorithm of a broadcast; the other collectives are rings. chain: every rank forwards to the next one. binomial:
 // a tree in which the root sends each chunk to log2(ranks) others, which forward it in their subtrees.
-// scatter_all_gather: the root distributes the chunks over the others, among which they then go around a ring.
+// scatter_all_gather: the root distributes the chunks over the other ranks, which then pass them around a ring.
 enum class Algorithm { chain, binomial, scatter_all_gather };
 // every_hop: each sender compresses and each receiver decompresses. root: only the rank at which a chunk begins (the
 // root of a broadcast, the owner of a share) compresses; the others forward the compressed chunk and decompress a copy.
@@ -28,11 +28,11 @@ struct Shape {
   Rank root = 0;
   Algorithm algorithm = Algorithm::chain;
   Compression compression = Compression::off;
-  // Chunks are compressed between nodes only. The algorithm of a broadcast then runs over one GPU of each node, from
-  // which a chain, or a tree if it is binomial, leads through the node; a ring stays as it is.
+  // True if chunks are compressed between nodes only. The algorithm of a broadcast then runs over one GPU of each node.
+  // Inside a node, the chunks follow a chain from this GPU, or a tree if the algorithm is binomial. Rings stay rings.
   bool between_nodes = false;
   std::int64_t bytes = 1;   // of a rank's input
-  std::int64_t chunks = 1;  // of the buffer of a broadcast, else of the share of each rank
+  std::int64_t chunks = 1;  // number per buffer of a broadcast, or per share of each rank of a ring
 
   // The ranks over which the algorithm of a broadcast runs.
   Rank members() const { return between_nodes ? ranks / gpus : ranks; }
@@ -48,8 +48,8 @@ struct Hop {
 struct Task {
   std::int64_t chunk = -1;       // -1: the rank does nothing in this turn
   Rank from = program::no_rank;  // no_rank: the chunk begins here
-  bool compressed = false;       // whether it arrives compressed
-  bool partial = false;          // what arrives is a partial sum, to which the rank adds its own data
+  bool compressed = false;       // true if the chunk arrives compressed
+  bool partial = false;          // true if a partial sum arrives, to which the rank adds its own data
   std::vector<Hop> hops{};
 };
 
@@ -58,16 +58,16 @@ class Plan {
   explicit Plan(const Shape& shape) : shape_(shape) {}
   const Shape& shape() const { return shape_; }
 
-  // The number of all chunks. Those of the ring collectives are numbered share by share; if a share has fewer bytes
+  // The number of chunks of all shares. Ring collectives number their chunks share by share. If a share has fewer bytes
   // than chunks, some of its chunks are empty.
   std::int64_t chunks() const;
   std::int64_t turns() const;  // per rank; a turn handles one chunk
   Task task(Rank rank, std::int64_t turn) const;
   std::int64_t bytes(std::int64_t chunk) const;  // sizes of a share's chunks differ by at most one byte
-  std::int64_t passes() const;                   // most times that a value is compressed in succession
+  std::int64_t passes() const;                   // largest number of times that one value is compressed
 
-  // Each rank has a flag for every arrival: one for a chunk's partial sum, and one for the chunk that is forwarded
-  // unchanged.
+  // Each rank has a flag for every arrival of a chunk. In an all-reduce a chunk can arrive twice: first as a partial
+  // sum, later as the complete sum.
   std::int64_t arrivals() const { return chunks() * (shape_.collective == Collective::all_reduce ? 2 : 1); }
   std::int64_t arrival(std::int64_t chunk, bool partial) const { return chunk + (partial ? arrivals() - chunks() : 0); }
 

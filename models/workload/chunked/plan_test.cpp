@@ -85,7 +85,7 @@ TEST(Plan, BytesAreAllThereAndEven) {
   }
 }
 
-// Along a chain, and with compression between nodes only, each chunk enters each other node once.
+// Each chunk enters each node other than the root's once, along a chain as well as with compression between nodes only.
 TEST(Plan, ChunksEnterEveryNodeOnce) {
   for (const Algorithm algorithm : {Algorithm::chain, Algorithm::binomial, Algorithm::scatter_all_gather}) {
     for (const bool between : {false, true}) {
@@ -136,14 +136,14 @@ std::vector<Shape> rings() {
   return all;
 }
 
-// The state of a chunk on a rank: how often it contains each rank's contribution, and how often one of its values was
-// coded.
+// The state of a chunk on a rank: how often the chunk contains each rank's contribution, and how often its values were
+// compressed.
 struct Value {
   std::map<Rank, int> of;
   std::int64_t coded = 0;
 };
 
-// Runs a plan on symbols: a task continues when its inputs have arrived, and nothing may arrive twice.
+// Runs a plan on symbols instead of data. A task continues when its inputs have arrived, and no chunk may arrive twice.
 class Symbols {
  public:
   explicit Symbols(const Shape& shape) : shape_(shape), plan_(shape) {}
@@ -178,11 +178,11 @@ class Symbols {
     const bool partial = !task.hops.empty() && task.hops.front().partial;
     const bool begins = task.from == program::no_rank || task.partial;
     if (!partial) {
-      EXPECT_TRUE(kept.try_emplace({rank, task.chunk}, value).second) << "a chunk comes once";
+      EXPECT_TRUE(kept.try_emplace({rank, task.chunk}, value).second) << "a chunk arrives only once";
     }
     for (const Hop& hop : task.hops) {
       Value out = value;
-      // A compressed chunk that is forwarded unchanged is not coded again.
+      // A compressed chunk that is forwarded unchanged is not compressed again.
       if (hop.compressed && (begins || shape_.compression == Compression::every_hop)) ++out.coded;
       EXPECT_TRUE(mail_.try_emplace({hop.to, plan_.arrival(task.chunk, hop.partial)}, rank, out).second);
       sent[{rank, hop.to}] += plan_.bytes(task.chunk);
@@ -222,7 +222,7 @@ TEST(RingPlan, EveryRankEndsWithEveryContributionOnce) {
       }
     }
     EXPECT_EQ(bytes, shape.bytes * (shape.collective == Collective::all_gather ? shape.ranks : 1));
-    // Empty shares are not coded, so a buffer with fewer bytes than ranks may be coded fewer times.
+    // Empty shares are not compressed, so a buffer with fewer bytes than ranks may be compressed fewer times.
     if (shape.collective == Collective::all_gather || shape.bytes >= shape.ranks)
       EXPECT_EQ(plan.passes(), coded);
     else

@@ -56,12 +56,12 @@ TEST(ChunkedRing, BytesAndCallsAreThoseOfTheRing) {
       if (between) continue;  // the first and last GPU of a node make other calls
       const bool once = compression == "root", every = compression == "every_hop";
       EXPECT_EQ(all.count(rank, "reduce"), sums && compression == "off" ? hops : 0);
-      // Every hop of a reduction except the first uses the fused kernel; the last one does so only if the sum is
-      // forwarded compressed.
+      // Every hop of a reduction except the first uses the fused kernel. The last hop uses it only with compression
+      // root, where the complete sum is forwarded compressed.
       EXPECT_EQ(all.count(rank, "decompress_reduce_compress"),
                 !sums || compression == "off" ? 0 : hops - (once ? 0 : chunks));
       EXPECT_EQ(all.count(rank, "decompress_reduce"), sums && every ? chunks : 0);
-      const std::int64_t first = once || every ? chunks : 0;  // of the rank's own data
+      const std::int64_t first = once || every ? chunks : 0;  // calls that compress the rank's own data
       EXPECT_EQ(all.count(rank, "compress"), sums ? first + (gathers && every ? hops : 0) : every ? hops : first);
       EXPECT_EQ(all.count(rank, "decompress"),
                 !gathers || compression == "off" ? 0 : hops + (sums && once ? chunks : 0));
@@ -73,7 +73,7 @@ TEST(ChunkedRing, BytesAndCallsAreThoseOfTheRing) {
   }
 }
 
-// --- Closed forms: all ranks work at the same time, each on its own node
+// --- Closed forms. All ranks work at the same time, and each rank is on a node of its own.
 
 double alone(const EquippedSystem& system, Work work, double bytes, const std::string& text) {
   config::Diagnostics diagnostics;
@@ -151,8 +151,8 @@ TEST(ChunkedRing, OnceAtTheOwnerTakesAPipeline) {
       ASSERT_LT(2 * std::max(s.compress, s.decompress), a) << "the link is the slowest stage";
       const double gather = s.compress + hops * a + s.decompress;
       EXPECT_NEAR(s.time("all_gather", share, keys), gather, 1e-3 * gather);
-      // The reduction of the last chunk ends when all of its hops have ended; by then the first chunk has been
-      // forwarded.
+      // After `reduction`, a rank has sent its last partial sum. Its first complete sum takes one more fused call. Then
+      // the sends of all sums follow each other without a gap.
       const double reduction = s.p.chunks * (s.compress + (s.p.ranks - 2) * s.fused) + hops * a;
       const double reduce = reduction + s.fused + hops * a + s.decompress;
       EXPECT_NEAR(s.time("all_reduce", share, keys), reduce, 1e-3 * reduce);
@@ -168,7 +168,7 @@ TEST(ChunkedRing, ASlowCodecIsTheStageThatCounts) {
   const double gather = s.compress + s.p.hop(4) + 16 * s.decompress;
   const double taken = s.time("all_gather", share, by_codec("root", codec));
   EXPECT_GT(taken, gather);
-  EXPECT_LT(taken, gather + 4 * s.compress) << "beside it the rank compresses its own chunks";
+  EXPECT_LT(taken, gather + 4 * s.compress) << "at the same time, the rank compresses its own chunks";
 }
 
 // --- Loss, sizes, keys
@@ -184,7 +184,7 @@ TEST(ChunkedRing, LossyHopsAndTheirBound) {
       all[name] = value;
     return all;
   };
-  const std::string codec = codec::example_codec(4);  // its bound is 0.001
+  const std::string codec = codec::example_codec(4);  // its error bound is 0.001
   const EquippedSystem eight = example_equipped(4, 2);
   const auto expect = [&](const std::string& kind, const std::string& keys, double passes) {
     auto all = stated(kind, eight, keys);
@@ -197,7 +197,7 @@ TEST(ChunkedRing, LossyHopsAndTheirBound) {
   expect("reduce_scatter", by_codec("every_hop", codec), 7);
   expect("all_reduce", by_codec("every_hop", codec), 14);
   expect("all_reduce", by_codec("root", codec), 8);
-  // Two hops of the ring cross to another node; a share that starts inside a node returns to this node.
+  // Two hops of the ring lead to another node. A share that starts in the middle of a node passes both of them.
   expect("all_gather", "between_nodes: true, " + by_codec("every_hop", codec), 2);
   expect("all_reduce", "between_nodes: true, " + by_codec("every_hop", codec), 4);
   EXPECT_TRUE(stated("all_reduce", eight, "chunks: 2").empty());
@@ -250,7 +250,7 @@ TEST(ChunkedRing, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("reduce_scatter", by_codec("root", codec), two), HasSubstr("t.yaml:2:"));
   EXPECT_THAT(refused("all_gather", "chunks: 4", example_equipped(1)), HasSubstr("at least 2 ranks"));
   EXPECT_THAT(refused("all_reduce", "chunks: 4", two, 7), testing::Not(HasSubstr("chunks")));
-  EXPECT_THAT(refused("all_reduce", "chunks: 4", two, 6), HasSubstr("4 chunks of 3 B"));
+  EXPECT_THAT(refused("all_reduce", "chunks: 4", two, 6), HasSubstr("3 B cannot be divided into 4 chunks"));
   EXPECT_THAT(refused("all_reduce", "compression: root", two), HasSubstr("write codec:"));
   EXPECT_THAT(refused("all_reduce", "codec: " + codec::flow(codec), two), HasSubstr("although compression is off"));
   EXPECT_THAT(refused("all_gather", "streams: 9, " + by_codec("root", codec), two), HasSubstr("write streams: 8"));

@@ -39,14 +39,14 @@ std::optional<Problem> check(const ChunkedSpec& spec, const Shape& shape, const 
   if (shape.root >= ranks)
     return Problem{fmt::format("there is no rank {}", shape.root), fmt::format("the last one is {}", ranks - 1)};
   if (system.node.reach().peers() + 1 < ranks && (system.node.nics == 0 || !system.fabric))
-    return Problem{"ranks that stores do not reach need NICs and a fabric between them",
+    return Problem{"some ranks cannot store to each other's memory and have no NICs and fabric between them",
                    "write system.node.nics and system.fabric, or use one node with links"};
   // The largest share is that of rank 0.
   Shape whole = shape;
   whole.chunks = 1;
   const std::int64_t share = Plan(whole).bytes(0);
   if (spec.chunks && *spec.chunks > share)
-    return Problem{fmt::format("{} chunks of {} B have no byte each", *spec.chunks, share),
+    return Problem{fmt::format("{} B cannot be divided into {} chunks", share, *spec.chunks),
                    "use fewer chunks, or leave chunks out"};
   if (auto problem = collective::check_memory(Bytes{buffer_of(shape)}, system)) return problem;
   if (spec.compression != Compression::off && spec.streams > spec.codec->streams)
@@ -55,8 +55,8 @@ std::optional<Problem> check(const ChunkedSpec& spec, const Shape& shape, const 
                    fmt::format("write streams: {}", spec.codec->streams)};
   const Plan plan = plan_of(spec, shape, system);
   if (tasks_of(plan) > most_tasks)
-    return Problem{fmt::format("{} ranks forward {} chunks, {:.1e} in all, but at most {:.0e} can be simulated", ranks,
-                               plan.turns(), tasks_of(plan), most_tasks),
+    return Problem{fmt::format("{} ranks forward {} chunks each, {:.1e} in all, but at most {:.0e} can be simulated",
+                               ranks, plan.turns(), tasks_of(plan), most_tasks),
                    "use fewer chunks or ranks"};
   if (spec.compression != Compression::off) {
     const codec::Part chunk = part_of(spec, plan, 0);
@@ -90,7 +90,7 @@ builder::Operator chunked_operator() {
     const auto spec = *config::parse<Spec>(node, told);
     const Plan plan = plan_of(spec, shape_for(spec, system), system);
     const double ranks = plan.shape().ranks;
-    // As nccl-tests defines it: the size of a rank's largest buffer, and the share of it that each rank has to send.
+    // As nccl-tests defines them, `size` is a rank's largest buffer, and `on_wire` the share of it that a rank sends.
     builder::Exchange exchange{.size = Bytes{buffer_of(plan.shape())}};
     if (Spec::collective != Collective::broadcast)
       exchange.on_wire = (Spec::collective == Collective::all_reduce ? 2 : 1) * (ranks - 1) / ranks;
@@ -144,7 +144,8 @@ void describe_ring(config::Describer<Spec>& d, const char* bytes, const char* co
       .or_default();
   describe_codec(d);
   d.field("chunks", &Spec::chunks,
-          "Number of chunks of each rank's share; absent: the number that minimises the closed form of the ring")
+          "Number of chunks of each rank's share; absent: the number for which a formula for the ring predicts the "
+          "shortest time")
       .range(1, 1 << 16)
       .optional();
   describe_streams(d);
@@ -185,7 +186,8 @@ void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
       .or_default();
   describe_codec(d);
   d.field("chunks", &BroadcastSpec::chunks,
-          "Number of chunks of the buffer; absent: the number that minimises the closed form of the pipeline")
+          "Number of chunks of the buffer; absent: the number for which a formula for the pipeline predicts the "
+          "shortest time")
       .range(1, 1 << 16)
       .optional();
   describe_streams(d);
@@ -199,9 +201,10 @@ void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
 }
 
 void AllGatherSpec::describe(config::Describer<AllGatherSpec>& d) {
-  d.component("chunked_all_gather",
-              "Every rank gets the inputs of all ranks, in chunks that host threads forward around a ring (GPU-aware "
-              "MPI). The chunks are plain, compressed once by the rank whose input it is, or compressed at every hop.");
+  d.component(
+      "chunked_all_gather",
+      "Every rank gets the inputs of all ranks, in chunks that host threads forward around a ring (GPU-aware "
+      "MPI). The chunks are plain, compressed once by the rank that owns the input, or compressed at every hop.");
   describe_ring(d, "Bytes of a rank's input; its output consists of the inputs of all ranks",
                 "off: chunks are plain; every_hop: each sender compresses a chunk and each receiver decompresses it, "
                 "call by call; root: each rank compresses its own input once, and the others forward it compressed and "

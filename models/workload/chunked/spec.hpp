@@ -1,4 +1,4 @@
-// The keys of the chunked collectives, and the choice of the number of chunks if none is given.
+// Declares the keys of the chunked collectives, their checks, and the choice of the number of chunks if none is given.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct ChunkedSpec {
   Compression compression = Compression::off;
   bool between_nodes = false;
   std::optional<codec::CodecSpec> codec{};
-  std::optional<std::int64_t> chunks{};  // absent: chosen by the closed form
+  std::optional<std::int64_t> chunks{};  // absent: plan_of takes the number with the least closed_form
   std::int64_t streams = 1;
 };
 struct BroadcastSpec : ChunkedSpec {
@@ -38,12 +38,13 @@ struct AllReduceSpec : ChunkedSpec {
   static void describe(config::Describer<AllReduceSpec>& d);
 };
 
-// `shape`: the operator's shape on this system, before the number of chunks is known. `plan`: the plan with all chunks.
+// shape_of returns the ranks, sizes and modes of the collective on this system; its number of chunks is not set yet.
+// plan_of sets or chooses the number of chunks and returns the plan.
 Shape shape_of(const ChunkedSpec& spec, Collective collective, const libraries::EquippedSystem& system);
 Shape shape_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system);
 Plan plan_of(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
-// If the machine cannot run the operator: why not, and what would be right.
+// Returns the problem and its remedy if the system cannot run the operator, and otherwise nothing.
 std::optional<config::Problem> check(const ChunkedSpec& spec, const Shape& shape,
                                      const libraries::EquippedSystem& system);
 
@@ -51,14 +52,14 @@ codec::Part part_of(const ChunkedSpec& spec, const Plan& plan, std::int64_t chun
 // Largest number of tasks (turns x ranks) that is accepted; more would take minutes to simulate.
 constexpr double most_tasks = 2e6;
 inline double tasks_of(const Plan& plan) { return static_cast<double>(plan.turns()) * plan.shape().ranks; }
-// Plain bytes / sum of the compressed bytes of all chunks.
+// The compression ratio: plain bytes divided by compressed bytes, both summed over all chunks.
 double achieved_ratio(const ChunkedSpec& spec, const Plan& plan);
 
-// Estimated time in seconds: the closed form of a pipeline with equal stages, whose length follows from the slowest hop
-// and the codec calls.
+// Estimates the collective's time in seconds by a formula: a pipeline or ring in which every stage takes as long as the
+// slowest hop or codec call.
 double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
-// Collectives with the same name are reported as one.
+// Appends the collective's operations to the program. Results report collectives with the same name as one.
 void append(builder::Builder& build, const ChunkedSpec& spec, const Plan& plan, const std::string& name);
 
 }  // namespace moire::chunked

@@ -44,7 +44,7 @@ TEST(CodecSpec, TellsWhatDoesNotGoTogether) {
 TEST(CodecSpec, CountsLieBetweenTheirEntries) {
   StageSpec stage;
   stage.operations = {100};
-  EXPECT_EQ(stage.operations_at(8), 100) << "one for all codes";
+  EXPECT_EQ(stage.operations_at(8), 100) << "one entry holds for all codes";
   EXPECT_EQ(stage.l2_adds_at(8), 0);
   stage.bits = {4, 8, 16};
   stage.operations = {100, 200, 600};
@@ -114,7 +114,7 @@ TEST(CodecInside, TakesAsManyWorkgroupsAsTheThreadsHold) {
   EXPECT_EQ(many.resources.lds.value, 4096);
   EXPECT_EQ(many.prepare.us(), 3);
   const Inside one = inside(codec, Work::compress, 4, gpu, {64, 64, Bytes{}, 1});
-  EXPECT_EQ(one.unit, 2048) << "at least one";
+  EXPECT_EQ(one.unit, 2048) << "at least one workgroup of the codec";
   EXPECT_EQ(one.resources.threads, 128);
   EXPECT_EQ(one.resources.registers_per_thread, 64);
 }
@@ -152,7 +152,6 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
               0.02 * taken);
 }
 
-// 8 blocks run on the 8 CUs, each with the arithmetic of a CU; 9 take twice as long, as one CU gets two.
 // A kernel that fills half of the CUs for three times as long leaves the other half, which does the work in twice the
 // time: no block waits for a place that is held.
 TEST(CodecKernels, PlacesThatOthersHoldGetNoBlocks) {
@@ -169,6 +168,7 @@ TEST(CodecKernels, PlacesThatOthersHoldGetNoBlocks) {
   EXPECT_NEAR(beside(alone), 1.5 * alone, 0.05 * alone) << "half of the work is done when the places become free";
 }
 
+// 8 blocks run on the 8 CUs, one on each. 9 blocks take twice as long, because one CU gets two of them.
 TEST(CodecKernels, FewWorkgroupsAreSpreadOverTheCus) {
   const EquippedSystem system = example_equipped(1);
   const auto taken = [&](int blocks) {
@@ -176,7 +176,7 @@ TEST(CodecKernels, FewWorkgroupsAreSpreadOverTheCus) {
                    fmt::format("compress: {{bytes: {} B, codec: {}}}", blocks * 2048, flow(example_codec(4, 4000, 0))))
         .us();
   };
-  const double one = 512 * 8e-3;  // us, of 512 values
+  const double one = 512 * 8e-3;  // us: 512 values of 4,000 operations (8,000 FLOP) on a CU of 1 TFLOP/s
   EXPECT_NEAR(taken(8) - taken(1), 0, 0.05);
   EXPECT_NEAR(taken(9) - taken(8), one, 0.05);
   EXPECT_NEAR(taken(16) - taken(8), one, 0.05);
@@ -226,7 +226,7 @@ TEST(CodecKernels, AThreadsOperationsFollowEachOther) {
     return time_of(system, fmt::format("compress: {{bytes: {}, codec: {}}}", bytes, flow(example_codec(4, 100, 5))))
         .us();
   };
-  EXPECT_NEAR(taken("1 B"), 2, 0.6) << "and the latency of the memory";
+  EXPECT_NEAR(taken("1 B"), 2, 0.6) << "the tolerance covers the latency of the memory";
   EXPECT_EQ(taken("1 B"), taken("2 KiB"));
   EXPECT_GT(taken("4 MiB"), 10 * taken("2 KiB"));
 }
@@ -236,7 +236,7 @@ TEST(CodecKernels, WithoutOperationsTheyMoveBytes) {
   const auto taken = [&](const char* op) {
     return time_of(system, fmt::format("{}: {{bytes: 64 MiB, codec: {}}}", op, flow(example_codec(4, 0, 0)))).seconds();
   };
-  // 64 MiB are read and 16 MiB written, or vice versa, and the memory has 1 TB/s.
+  // compress reads 64 MiB and writes 16 MiB, decompress the reverse. The memory has 1 TB/s.
   EXPECT_GT(taken("compress"), 1.25 * 64 * 1048576 / 1e12);
   EXPECT_LT(taken("decompress"), taken("decompress_reduce_compress") * 1.001);
 }
@@ -251,7 +251,7 @@ TEST(CodecKernels, AStepOfAReductionReadsAndStoresWhatItHasTo) {
   const builder::Builder build{system, program, queue};
   const auto expect = [&](Work work, double read, double write, double flop) {
     const program::PhaseShape shape = make_kernels(build, codec, work, {{65536, 4}}, "k").back().shapes.at(0);
-    // one simulated workgroup represents several small ones
+    // One simulated workgroup represents several workgroups of the codec, which have 128 threads each.
     const double blocks = static_cast<double>(shape.threads) / 128;
     EXPECT_EQ(shape.read, blocks * read) << shape.name;
     EXPECT_EQ(shape.write, blocks * write) << shape.name;
@@ -294,11 +294,11 @@ TEST(DecompressionEngine, TakesItsCommandAndItsBytes) {
   EXPECT_EQ(time_of(system, fmt::format("decompress: {{bytes: 4 MB, codec: {}}}", on_engine())), Time::from_us(4 + 40));
   EXPECT_EQ(time_of(system, fmt::format("decompress: {{bytes: 8 MB, chunks: 4, codec: {}}}", on_engine())),
             Time::from_us(4 * (4 + 20)))
-      << "one after the other";
+      << "the engine takes the chunks one after the other";
   EquippedSystem slow = system;
   slow.node.gpu.hbm.bandwidth = {50e9};
   EXPECT_GE(time_of(slow, fmt::format("decompress: {{bytes: 4 MB, codec: {}}}", on_engine())), Time::from_us(4 + 99))
-      << "a quarter read and all of it written, through the memory";
+      << "the memory serves reads of a quarter of the bytes and writes of all bytes";
 }
 
 TEST(DecompressionEngine, TakesNoComputeUnits) {
@@ -319,7 +319,7 @@ TEST(DecompressionEngine, TakesNoComputeUnits) {
   const Time alone =
       time_of(with_engine(), fmt::format("compress: {{bytes: 8 MiB, codec: {}}}", flow(example_codec(4, 2000))));
   EXPECT_LT(end(on_engine()).seconds(), alone.seconds() * 1.02) << "beside a kernel of all CUs";
-  EXPECT_GT(end(flow(example_codec(4, 2000))).seconds(), alone.seconds() * 1.3) << "kernels share them";
+  EXPECT_GT(end(flow(example_codec(4, 2000))).seconds(), alone.seconds() * 1.3) << "two kernels share the CUs";
 }
 
 TEST(DecompressionEngine, RefusesWhatItCannotTake) {
@@ -349,7 +349,7 @@ TEST(DecompressionEngine, RefusesWhatItCannotTake) {
   EXPECT_EQ(errors(with_engine(4),
                    fmt::format("chunked_broadcast: {{bytes: 64 MB, compression: root, codec: {}}}", on_engine())),
             "")
-      << "a number of chunks is chosen that the engine takes";
+      << "the operator chooses chunks that are small enough for the engine";
 }
 
 }  // namespace

@@ -15,12 +15,12 @@ namespace moire::codec {
 
 namespace {
 
-constexpr double flop_of_operation = 2;  // vector_fp32 counts a fused multiply-add as two
+constexpr double flop_of_operation = 2;  // vector_fp32 counts an instruction, a fused multiply-add, as two FLOP
 
-// At most as many workgroups as the GPU holds are simulated; each processes the blocks of the workgroups that would
-// follow it in its place. It takes them from the kernel's queue, several at a time, because a place that becomes free
-// later, or not at all while other kernels hold it, gets fewer of them. The numbers fall to one towards the end, so
-// places that are alike get as many blocks as the dispatcher would give them.
+// The main kernel of a call. It is simulated with at most as many workgroups as the GPU holds at once. Each of them
+// also processes blocks of the workgroups that would follow it in its place on the CU. It takes them from the kernel's
+// queue, several at a time, so a place that other kernels hold for a while gets fewer blocks. The number of blocks per
+// item falls to one towards the end, so equal places get as many blocks as the dispatcher would give them.
 class BlocksBody final : public program::KernelBody {
  public:
   class OfRank {
@@ -78,8 +78,8 @@ program::WorkgroupResources times(program::WorkgroupResources one, std::int64_t 
 
 constexpr double sector = 32;  // bytes
 
-// The small kernels that run before the main one, each modelled as one workgroup that occupies its place for the
-// kernel's time.
+// The small kernels that run before the main kernel. They are modelled as one kernel with one workgroup, which occupies
+// its place on a CU for their total time.
 class PrepareBody final : public program::KernelBody {
  public:
   PrepareBody(Time time, std::vector<bool> ranks) : time_(time), ranks_(std::move(ranks)) {}
@@ -97,13 +97,15 @@ class PrepareBody final : public program::KernelBody {
   std::vector<bool> ranks_;
 };
 
-// The fused kernel has the geometry of compression, which needs more resources.
+// The stage that determines threads, registers, LDS and block of a workgroup. A kernel that decompresses and compresses
+// has those of compression, which needs more resources.
 const StageSpec& geometry(const CodecSpec& codec, Work work) {
   return work == Work::decompress || work == Work::decompress_reduce ? codec.decompress : codec.compress;
 }
 
-// Number of small workgroups that are simulated as one large one, if this changes neither how many of them a CU holds
-// nor how many of a grid of `workgroups` the fullest CU gets.
+// Number of small workgroups that are simulated as one large workgroup, because fewer workgroups are faster to
+// simulate. This must change neither how many small ones a CU holds nor how many of a grid of `workgroups` the fullest
+// CU gets.
 std::int64_t gathered(const builder::Builder& build, const program::WorkgroupResources& one, std::int64_t workgroups) {
   constexpr std::int64_t most_threads = 512;
   const std::int64_t resident = builder::resident_workgroups(build, one);
@@ -129,8 +131,8 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   shape.threads = stage.threads * together;
   shape.in_order = true;
   shape.pipelined = false;  // loads its block, processes it, stores it
-  double clocks = 0;        // time of a thread per value
-  double added = 0;         // bytes of the sectors that it adds to in the L2
+  double clocks = 0;        // clock cycles of a thread per value
+  double added = 0;         // bytes of the L2 sectors to which the unit adds
   const double bits = static_cast<double>(codec.value_bits) / ratio;
   const auto add = [&](const StageSpec& one, bool from_plain) {
     shape.read += plain * one.extra_read + (from_plain ? plain : plain / ratio);
@@ -141,7 +143,7 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   };
   if (work != Work::compress) add(codec.decompress, false);
   if (work == Work::decompress_reduce) shape.read += plain;            // the rank's own data
-  if (work == Work::decompress_reduce_compress) shape.write -= plain;  // stays in registers
+  if (work == Work::decompress_reduce_compress) shape.write -= plain;  // the plain data stay in registers
   if (work == Work::decompress_reduce || work == Work::decompress_reduce_compress) shape.flop += values;  // the sum
   if (work == Work::compress || work == Work::decompress_reduce_compress) add(codec.compress, true);
   shape.name = work == Work::compress            ? "compress"
@@ -155,9 +157,10 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   return shape;
 }
 
-// Pause of a workgroup in each block, so that a call of `blocks` blocks does not end before the busiest slice of the L2
-// has made its additions. Other calls can use the slices that wait for the busiest one: they take time, and no
-// bandwidth. A workgroup has `most` blocks one after the other, of which all but the first are loaded while others add.
+// Pause of a workgroup in each block, in seconds, such that a call of `blocks` blocks does not end before the busiest
+// slice of the L2 has made its additions. Other calls can use the slices that idle meanwhile. So the pause takes time
+// of the workgroup, but no bandwidth of the L2. A workgroup processes up to `most` blocks, one after the other. While
+// it loads a block other than its first, other workgroups add, so the latency of these loads is subtracted.
 double of_busiest_slice(const program::PhaseShape& shape, double blocks, double most, const Part& part,
                         const machine::GpuSpec& gpu) {
   if (shape.l2_extra == 0 || blocks == 0 || gpu.l2.slices == 1) return 0;

@@ -1,4 +1,4 @@
-// Operators that run only the kernels of a codec, to measure their time against the size.
+// Operators that run only the kernels of a codec, to show how their time depends on the size of the data.
 #include "models/workload/codec/operators.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ struct AloneSpec {
   std::int64_t chunks = 1;
   CodecSpec codec;
 
-  // Chunks have whole bytes, and `bytes` in total.
+  // All chunks have the same whole number of bytes, except that the last ones may be shorter or empty.
   Part part(std::int64_t chunk) const {
     const double each = std::ceil(bytes.value / static_cast<double>(chunks));
     return {std::clamp(bytes.value - each * static_cast<double>(chunk), 0.0, each), codec.ratio_of(chunk)};

@@ -20,8 +20,9 @@ void StageSpec::describe(config::Describer<StageSpec>& d) {
           "Plain bytes that a workgroup processes; a part of a block takes as long as a whole block")
       .range("1 B", "1 GiB");
   d.field("bits", &StageSpec::bits,
-          "Bits per coded value for which operations and l2_adds have one entry each, in ascending order; linear "
-          "interpolation in between, constant beyond. Without bits, one entry holds for all codes")
+          "Bits per coded value, in ascending order; operations and l2_adds have one entry for each. Between two "
+          "entries they are interpolated linearly; below the first and above the last they are constant. Without bits, "
+          "both have a single entry for all codes")
       .range(0.1, 64)
       .example("[4, 8, 16]")
       .or_default();
@@ -104,17 +105,17 @@ void CodecSpec::describe(config::Describer<CodecSpec>& d) {
   d.field("compress", &CodecSpec::compress, "The kernel that compresses");
   d.field("decompress", &CodecSpec::decompress, "The kernel that decompresses");
   d.field("format", &CodecSpec::format,
-          "Format of what it writes, if decompression engines read it: lz4, snappy, deflate. Absent: none reads it")
+          "Format of the compressed data, as a decompression engine names it: lz4, snappy, deflate. Absent: no engine "
+          "reads these data")
       .example("lz4")
       .optional();
   d.field("decompress_on", &CodecSpec::decompress_on,
-          "kernel: on CUs; engine: on the GPU's decompression engine, by a command that takes no CUs. What adds or "
-          "compresses "
-          "after it stays a kernel")
+          "kernel: on CUs; engine: on the GPU's decompression engine, by a command that takes no CUs. A kernel that "
+          "also adds or compresses always runs on CUs")
       .choices({{"kernel", Runs::kernel}, {"engine", Runs::engine}})
       .or_default();
   d.field("workspace", &CodecSpec::workspace,
-          "Memory that one stream needs per plain byte in work, in addition to the data")
+          "Bytes of memory that one stream needs for each plain byte that it processes, in addition to the data")
       .range(0, 100)
       .or_default();
   d.field("call", &CodecSpec::call, "Host time of a call, in addition to enqueueing its kernel").or_default();

@@ -1,4 +1,5 @@
-// A compressor that runs on the GPU: the work of its kernels, and its compression ratio. A file of configs/codecs.
+// Describes a codec, a compressor that runs on the GPU: the work of its kernels, and its compression ratio. Each file
+// of configs/codecs is one CodecSpec.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +23,25 @@ enum class Kind { fixed_rate, lossless, entropy };
 // Where the decompression runs: as a kernel on CUs, or on the GPU's decompression engine.
 enum class Runs { kernel, engine };
 
-// One direction: compress or decompress. "Plain" means uncompressed.
+// The kernel of one direction, compress or decompress. "Plain" means uncompressed, "coded" means compressed.
 struct StageSpec {
   std::int64_t threads = 128;  // of a workgroup
   std::int64_t registers_per_thread = 32;
   Bytes lds;
   Bytes block{4096};  // plain bytes per workgroup
-  // Bits per coded value at which the next two lists were measured, ascending. Empty: they have one entry, which holds
-  // for every code.
+  // Bits per coded value, in ascending order. `operations` and `l2_adds` have one entry for each. If `bits` is empty,
+  // they have a single entry, which holds for codes of any length.
   std::vector<double> bits;
   std::vector<double> operations{0};  // instructions of a thread per value
   std::vector<double> l2_adds;        // sectors of 32 B per value to which the kernel adds in the L2 (atomics)
-  double cycles = 6;                  // latency: clocks from one operation of a thread until its next one can start
-  double extra_read = 0;              // bytes of workspace read and written per plain byte
-  double extra_write = 0;
-  // small kernels that run before it, one after the other: clear the output, take statistics, compute prefix sums
+  double cycles = 6;                  // clock cycles from one operation of a thread until its next operation can start
+  double extra_read = 0;              // bytes read per plain byte, in addition to the data
+  double extra_write = 0;             // bytes written per plain byte, in addition to the data
+  // Time of the small kernels that run before this one, one after the other. They clear the output, take statistics or
+  // compute prefix sums.
   Time prepare;
-  // Value for a code with this many bits per value: linear between the entries, constant beyond them.
+  // The entry of `operations` or `l2_adds` for a code with this many bits per value. It is interpolated linearly
+  // between two entries of `bits`, and constant below the first and above the last.
   double operations_at(double code_bits) const;
   double l2_adds_at(double code_bits) const;
   static void describe(config::Describer<StageSpec>& d);
@@ -51,15 +54,15 @@ struct CodecSpec {
   double ratio = 1;                   // plain / compressed bytes
   double ratio_spread = 0;            // ratios of chunks are uniform in ratio x [1 - spread, 1 + spread]
   std::int64_t seed = 1;              // of the random ratios
-  std::vector<double> ratios;         // recorded ratios of successive chunks, repeated cyclically; replaces both
-  std::optional<double> error_bound;  // error of one pass / largest value
+  std::vector<double> ratios;         // recorded ratios of successive chunks, repeated; replace ratio and ratio_spread
+  std::optional<double> error_bound;  // largest error of one pass / largest value
   StageSpec compress;
   StageSpec decompress;
-  std::optional<std::string> format;  // its name in a decompression engine's `formats`
+  std::optional<std::string> format;  // of the compressed data, as named in a decompression engine's `formats`
   Runs decompress_on = Runs::kernel;
   double workspace = 0;  // bytes per stream and plain byte
   Time call;             // host time per call, in addition to the launch of the kernel
-  Time to_host;          // from the end of a kernel until the host knows that it ended, and the compressed size
+  Time to_host;          // from the end of a kernel until the host knows that it has ended, and the compressed size
   std::int64_t streams = 1;
   static void describe(config::Describer<CodecSpec>& d);
 

@@ -12,8 +12,9 @@ namespace moire::collective {
 
 namespace {
 
-// The number of sources of a reduce. The runtime fuses successive reduces into one destination into one pass over all
-// their sources if only the first of them waits for another thread block and only the last of them has dependents.
+// Returns the number of sources of a reduce. The runtime fuses successive reduces with the same destination into one
+// pass over all their sources, if only the first reduce waits for another thread block and only the last one has
+// dependents.
 std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t first) {
   const msccl::Step& head = steps[first];
   std::uint32_t sources = 1;
@@ -98,12 +99,12 @@ class AlgorithmProgram final : public ChannelProgram {
   struct Call {
     Op op = Op::none;
     bool raises = false;  // Op::none: raises a flag; else it waits for flags
-    bool more = false;    // another wait follows; both are polled side by side
+    bool more = false;    // true if another wait follows; both flags are polled side by side
     std::uint8_t sources = 1;
     std::uint32_t semaphore = ir::no_semaphore;
-    std::uint32_t count = 0;  // chunks; Op::none: flags to wait for
+    std::uint32_t count = 0;  // number of chunks; with Op::none: number of flags to wait for
     std::uint32_t received = 0, sent = 0;
-    double ratio = 0;  // of the encoded chunks that it moves; 0: they are plain
+    double ratio = 0;  // compression ratio of the encoded chunks that the call moves; 0: the chunks are plain
   };
   // A thread block's calls in one iteration over the buffer.
   struct Block {
@@ -118,8 +119,8 @@ class AlgorithmProgram final : public ChannelProgram {
                                                     [](const msccl::Step& step) { return step.has_dependents; }));
   }
 
-  // How often a thread block must have raised its flag for `step` to be done. Only steps with dependents raise it, so
-  // the first one of them at or after `step` counts.
+  // Returns how often a thread block must have raised its flag for `step` to be done. Only steps with dependents raise
+  // the flag, so the first step with dependents at or after `step` counts.
   static std::uint32_t flags_until(const msccl::ThreadBlock& block, std::int32_t step) {
     std::uint32_t flags = 1;
     for (std::int32_t i = 0; i < step; ++i) flags += block.steps[static_cast<std::size_t>(i)].has_dependents ? 1 : 0;
@@ -217,7 +218,7 @@ std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const ms
 double mean_ratio(const std::uint32_t* numbers, std::size_t count, const RatioOf& ratio_of) {
   const double first = ratio_of(numbers[0]);
   double encoded = 0;
-  bool equal = true;  // then the mean has no rounding
+  bool equal = true;  // equal ratios are their own mean, which is then returned without rounding
   for (std::size_t i = 0; i < count; ++i) {
     const double ratio = ratio_of(numbers[i]);
     encoded += 1 / ratio;

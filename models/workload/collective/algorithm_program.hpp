@@ -1,5 +1,5 @@
-// An MSCCL algorithm as a channel program: each thread block is a channel that walks through its steps, one call of the
-// runtime at a time.
+// Turns an MSCCL algorithm into a channel program. Each thread block becomes a channel, which takes the thread block's
+// steps call by call. A call of the MSCCL runtime moves as many bytes as one chunk of the protocol holds, or fewer.
 #pragma once
 
 #include <functional>
@@ -17,19 +17,20 @@ using ir::Op;
 using ir::Rank;
 using ir::Step;
 
-// The library's FIFO in terms of the MSCCL runtime: a call moves one chunk of the protocol, and a connection holds
-// slots / slices calls.
+// Returns the library's FIFO in the terms of the MSCCL runtime: the bytes of a call are those of the protocol's chunk,
+// and a connection holds slots / slices calls.
 msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);
 
-// `algorithm` keeps the rules of the format (msccl::read_xml checks them). `bytes` is the size of the whole buffer.
-// A step that moves encoded chunks (`codings`) moves 1 / ratio_of(n) of the plain bytes of chunk n.
+// `algorithm` must obey the rules of the MSCCL format, which msccl::read_xml checks. `bytes` is the size of the whole
+// buffer. `codings` states which steps move encoded chunks. For an encoded chunk n, a step moves the plain bytes
+// divided by ratio_of(n).
 using RatioOf = std::function<double(std::int64_t)>;
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
                                                         std::uint64_t bytes, const msccl::Fifo& fifo,
                                                         const proof::Codings& codings = {},
                                                         const RatioOf& ratio_of = nullptr);
 
-// Plain over encoded bytes of the chunks numbers[0 .. count - 1], count >= 1.
+// Returns the plain bytes divided by the encoded bytes of the chunks numbers[0 .. count - 1], count >= 1.
 double mean_ratio(const std::uint32_t* numbers, std::size_t count, const RatioOf& ratio_of);
 
 }  // namespace moire::collective

@@ -1,5 +1,6 @@
-// MSCCL algorithms on the machine of round numbers: every call has its counterpart at the other end, a ring takes as
-// long as the library's own, thread blocks wait for each other, and full connections block their senders.
+// Tests MSCCL algorithms on the example machine (tests/support/example_equipped.hpp), whose values are round numbers.
+// Every call has its counterpart at the other end, a ring takes as long as the library's own ring, thread blocks wait
+// for each other, and full connections block their senders.
 #include "models/workload/collective/algorithm_program.hpp"
 
 #include <gtest/gtest.h>
@@ -158,8 +159,8 @@ TEST(AlgorithmProgram, AThreadBlockWaitsForAnother) {
   const auto ordered = on_one_gpu({first, second});
   const double both =
       run(example_equipped(1), std::make_shared<const msccl::Algorithm>(ordered), 4 * example_chunk, library).end.us();
-  // The second copy follows the first: it adds its own time (without setup and launch), the overhead of both sides, and
-  // flag and poll.
+  // The second copy follows the first. It adds, in us: its own time without setup and launch, 2 x 2 of order_overhead,
+  // 0.1 for the flag and 0.1 for the poll.
   const double copy = 3 + 1.024;
   EXPECT_NEAR(both - alone, copy + 2 * 2 + 0.1 + 0.1, 0.3);
 }
@@ -170,7 +171,7 @@ TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {
   msccl::ThreadBlock block;
   block.steps = {local(Op::reduce, 0, 3), local(Op::reduce, 1, 3), local(Op::reduce, 2, 3)};
   const auto fused = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
-  block.steps[1].has_dependents = true;  // others may wait for the sum of two
+  block.steps[1].has_dependents = true;  // other thread blocks may wait for the sum of the first two
   const auto split = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
   const auto passes = [&](const Shared& algorithm) {
     std::uint64_t count = 0;
@@ -223,9 +224,9 @@ replay::Result run_encoded(double operations, std::int64_t ranks, Time prepare =
   return replay::Replay(*machine, program).run();
 }
 
-// 1,600 operations (3,200 FLOP) per value take 3.2 ns on a CU of 1 TFLOP/s, so 25,600 values take 81.92 us; with few,
-// the latency of the memory for one block after the other would take longer. The last rank waits for one encoding, then
-// decodes itself; ranks between forward before they decode.
+// 1,600 operations (3,200 FLOP) per value take 3.2 ns on a CU of 1 TFLOP/s, so 25,600 values take 81.92 us. With fewer
+// operations, the memory latency of each block would take longer than its arithmetic. Between the root's input and the
+// last rank's output there are one encoding and one decoding, because the ranks between forward before they decode.
 TEST(AlgorithmProgram, AThreadBlockCodesAtTheRateOfItsCu) {
   for (const std::int64_t ranks : {2, 4}) {
     const double fast = run_encoded(0, ranks).end.us();
@@ -257,12 +258,13 @@ Shared exchange(std::int32_t sends) {
 }
 
 TEST(AlgorithmProgram, AFullConnectionHoldsItsSenderUp) {
-  EXPECT_EQ(run(example_equipped(2), exchange(4), 8 * example_chunk).deadlock, "") << "four calls fit";
+  EXPECT_EQ(run(example_equipped(2), exchange(4), 8 * example_chunk).deadlock, "") << "a connection holds four calls";
   const std::string stuck = run(example_equipped(2), exchange(5), 8 * example_chunk).deadlock;
   EXPECT_NE(stuck.find("waits for flag algorithm.credit"), std::string::npos) << stuck;
 }
 
-// With connections that hold two calls, the runtime's default, the algorithm would deadlock at every size.
+// The proof uses the number of calls that the library's connections hold. With two calls, the default of the MSCCL
+// runtime, the algorithm would deadlock at every size.
 TEST(AlgorithmProgram, AFileIsProvedWithTheFifoOfItsLibrary) {
   const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "exchange.xml";
   std::ofstream(file) << msccl::to_xml(*exchange(4));

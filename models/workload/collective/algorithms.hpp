@@ -1,5 +1,6 @@
-// The algorithms that run on a library's channels. Each is defined in a file of its own, which states what it supports,
-// what a library expects of it and which steps its channels take; the table below lists them all.
+// Declares the algorithms that run on a library's channels. The source file of an algorithm states the collectives that
+// the algorithm supports, the library's estimate of its time, and the steps of its channels. The table `algorithms`
+// below lists all algorithms.
 #pragma once
 
 #include <array>
@@ -26,13 +27,13 @@ struct Work {
   const machine::SystemSpec& system;
   Kind kind;
   double bytes;            // input of a rank; for a broadcast, the buffer
-  std::uint32_t channels;  // upper limit
-  double chunk;            // bytes, upper limit
-  // bytes of traffic: each channel's share is a multiple of the amount that causes this traffic
+  std::uint32_t channels;  // largest number of channels
+  double chunk;            // largest number of bytes in one step
+  // Bytes of traffic through a rank's port. A channel's share is a multiple of the data that causes this much traffic.
   double cell;
-  bool copies_own = true;  // all-gather: copy the rank's own share to the output
+  bool copies_own = true;  // all-gather: true if a rank copies its own share to the output
   Rank root = 0;           // of a broadcast
-  bool one_nic = false;    // rings enter and leave a node through the same NIC
+  bool one_nic = false;    // true if rings enter and leave a node through the same NIC
 };
 
 // Number of steps that follow one another, within nodes and between nodes.
@@ -43,17 +44,18 @@ struct Hops {
 
 struct ChannelAlgorithm {
   const char* name;  // as written in scenarios
-  // The library's estimate of its time. Without one the library never chooses the algorithm by itself.
+  // The library's estimate of the algorithm's time. Without an estimate, the library never chooses the algorithm.
   std::optional<libraries::ExpectationSpec> libraries::ProtocolSpec::*expectation;
   bool (*does)(Kind kind);  // supported collectives; never called for messages between pairs
-  std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);  // why not there; null: runs anywhere
+  // Returns the reason if the algorithm cannot run on the machine. Null if the algorithm runs on every machine.
+  std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
   double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the busiest rank's port
-  // True if each channel enters and leaves a node through one NIC: what passes one rank's port then passes all NICs of
-  // the node together once. False if each rank sends its traffic through its own NIC.
+  // True if each channel enters and leaves a node through one NIC. The bytes that pass one rank's port then pass all
+  // NICs of the node together once. False if each rank sends its traffic through its own NIC.
   bool nics_together;
-  bool is_tree = false;  // takes the chunk sizes and channel counts of trees: no rank owns a part
-  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);  // null: it has its own kernel (nvls.hpp)
+  bool is_tree = false;  // true if the library's chunk sizes and channel counts of trees apply: no rank owns a part
+  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);  // null: the algorithm has a kernel in nvls.hpp
 
   bool can(Kind kind, const machine::SystemSpec& system) const {
     return does(kind) && !(wrong_machine && wrong_machine(system));
@@ -63,11 +65,12 @@ struct ChannelAlgorithm {
 extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm, nvls_algorithm,
     pat_algorithm, nvls_tree_algorithm, nvls_sharp_algorithm;
 
-// In the order of the enum Algorithm. Of two algorithms with equal expected times a library takes the earlier one.
+// The algorithms in the order of the enum Algorithm. Of two algorithms with equal expected times, a library takes the
+// earlier one.
 inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm,    &recursive_algorithm,
                                        &nvls_algorithm, &pat_algorithm,  &nvls_tree_algorithm, &nvls_sharp_algorithm};
 
-// `number` must be chosen(), so neither automatic nor best.
+// `number` must be an algorithm, neither `automatic` nor `best`.
 inline const ChannelAlgorithm& algorithm_of(Algorithm number) {
   return *algorithms[static_cast<std::size_t>(number) - 1];
 }
@@ -76,11 +79,12 @@ inline const char* name_of(Algorithm number) {
   return number == Algorithm::automatic ? "auto" : algorithm_of(number).name;
 }
 
-// Bytes through a rank's port for algorithms that load all ranks equally.
+// Returns the bytes through a rank's port for algorithms that load all ranks equally.
 double even_traffic(Kind kind, double ranks, double bytes);
 // ceil(log2(n)): the steps of an algorithm that doubles or halves its part in each step.
 double doublings(std::int64_t n);
-// Passes over the ranks: an all-reduce takes two (reduce, then distribute), the others one.
+// The number of passes over the ranks. An all-reduce takes two, to reduce and then to distribute; other collectives
+// take one.
 inline double ways(Kind kind) { return kind == Kind::all_reduce ? 2 : 1; }
 
 }  // namespace moire::collective

@@ -1,4 +1,5 @@
-// Channel programs without a machine: what one rank sends another one receives, and rings and trees visit all ranks.
+// Tests channel programs without simulating a machine: for every chunk that a rank sends, another rank receives a chunk
+// of the same size, and rings and trees visit all ranks. Also tests how a library chooses algorithm and protocol.
 #include "models/workload/collective/algorithms.hpp"
 
 #include <gmock/gmock.h>
@@ -44,7 +45,7 @@ TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
   EXPECT_EQ(algorithms.size(), 8u);
 }
 
-// Connections by sender, receiver and number: the sizes of their chunks in order.
+// The sizes of the chunks of each connection, in order. A connection is identified by sender, receiver and number.
 using Chunks = std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<double>>;
 
 TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
@@ -91,8 +92,8 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
   }
 }
 
-// Proofs show what a program's structure does not: the result is right, nothing races and nobody waits for ever, in
-// place and out of place.
+// Proves that the result of every algorithm is right, and that there are no races and no deadlocks, both in place and
+// out of place.
 TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
   int proofs = 0;
   for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {5, 1}, {8, 1}, {2, 3}, {4, 4}, {1, 8}}) {
@@ -116,9 +117,9 @@ TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
                 const proof::Proof proved = prove(*program, claim, slots);
                 EXPECT_TRUE(proved.holds())
                     << name_of(kind) << " " << gpus << " x " << nodes << ", channels " << channels << ", slots "
-                    << slots << (in_place ? ", in place" : "") << ": cycle of " << proved.cycle.size() << ", "
-                    << proved.result.wrong_chunks << " wrong, " << proved.result.unwritten_reads << " unwritten, "
-                    << proved.races.count << " races";
+                    << slots << (in_place ? ", in place" : "") << ": deadlock of " << proved.cycle.size() << " waits, "
+                    << proved.result.wrong_chunks << " wrong chunks, " << proved.result.unwritten_reads
+                    << " reads of unwritten data, " << proved.races.count << " races";
                 ++proofs;
               }
             }
@@ -130,7 +131,7 @@ TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
   EXPECT_GT(proofs, 500);
 }
 
-// Proofs fail where they must: for a ring in which every connection is full, and for a wrong root.
+// Proofs must fail for a ring in which every connection is full, for a wrong root, and for a wrong collective.
 TEST(ChannelProgram, WhatDoesNotHoldIsNotProved) {
   const libraries::EquippedSystem system = example_equipped(4);
   const auto ring = [&](Kind kind) { return ring_algorithm.program({system, kind, 1920, 1, 96, 16, true, 1}); };
@@ -205,7 +206,7 @@ TEST(Rings, OfAMeshUseAllLinksAlike) {
   }
 }
 
-// Each ring leaves a node through one NIC and enters it through one. All rings together load all NICs alike.
+// Each ring leaves a node through one NIC and enters the node through one NIC. All rings together load all NICs alike.
 TEST(Rings, BetweenNodesUseAllNicsAlike) {
   const std::vector<Ring> all = rings(example_equipped(4, 2));
   EXPECT_EQ(all.size(), 4);
@@ -215,7 +216,7 @@ TEST(Rings, BetweenNodesUseAllNicsAlike) {
       if (rank / 4 == ring.next[rank] / 4) continue;
       ++leaves[rank];
       ++enters[ring.next[rank]];
-      EXPECT_EQ(rank % 4, ring.next[rank] % 4) << "the same rail";
+      EXPECT_EQ(rank % 4, ring.next[rank] % 4) << "both GPUs are on the same rail";
     }
   }
   for (Rank rank = 0; rank < 8; ++rank) {
@@ -224,8 +225,8 @@ TEST(Rings, BetweenNodesUseAllNicsAlike) {
   }
 }
 
-// With PXN a ring leaves a node through the NIC by which it enters it: the last GPU of the node stores to the first
-// one.
+// With PXN a ring leaves a node through the NIC by which it entered the node: the last GPU of the node stores to the
+// first GPU, which has this NIC.
 TEST(Rings, ByOneNicPassAllNodesAlike) {
   for (const std::int64_t nodes : {2, 3}) {
     const libraries::EquippedSystem system = example_equipped(4, nodes);
@@ -287,7 +288,7 @@ TEST(Trees, ReachAllRanksFromTheRoot) {
   EXPECT_EQ(tree_from(example_equipped(4, 3), 6).root, 6);
 }
 
-// Parents of the nodes, worked out by hand.
+// Compares the parents of the nodes with values that were worked out by hand.
 TEST(Trees, AreThePairOfTheLibrary) {
   const auto parents = [](std::int64_t nodes, std::size_t number) {
     const Tree tree = trees(example_equipped(1, nodes)).at(number);
@@ -296,7 +297,7 @@ TEST(Trees, AreThePairOfTheLibrary) {
   EXPECT_THAT(parents(8, 0), ElementsAre(0, 2, 4, 2, 0, 6, 4, 6));
   EXPECT_THAT(parents(8, 1), ElementsAre(1, 3, 1, 7, 5, 3, 5, 7));
   EXPECT_THAT(parents(5, 0), ElementsAre(0, 2, 4, 2, 0));
-  EXPECT_THAT(parents(5, 1), ElementsAre(1, 1, 3, 0, 3)) << "shifted by one";
+  EXPECT_THAT(parents(5, 1), ElementsAre(1, 1, 3, 0, 3)) << "the second tree is the first one shifted by one";
 }
 
 // Every node is a leaf in one tree of the pair.
@@ -323,7 +324,7 @@ TEST(Shares, AreWholeCells) {
 // --- Choice
 // ------------------------------------------------------------------------------------------------------------
 
-// NCCL's table for Hopper, with its graph on 18 NVLinks: 360 GB/s.
+// NCCL's cost model for Hopper. Its graph search finds 360 GB/s on 18 NVLinks.
 libraries::ChannelsSpec nccl() {
   const auto expect = [](double start, double hop, double share) {
     libraries::ExpectationSpec made{Time::from_us(start), Time::from_us(hop), Time::from_us(10)};
@@ -354,8 +355,9 @@ libraries::EquippedSystem node_of(std::int64_t gpus) {
   return system;
 }
 
-// Worked out from start + hops x hop + bytes / rate. All-gather on 4 GPUs: 8.4 + V / 141e3 = 18.6 + V / 360e3 at V =
-// 2.36 MB through the port, which is 787 kB per rank. All-reduce: LL up to 2.49 MB, LL128 up to 9.5 MB.
+// The protocol with the smallest start + hops x hop + bytes / rate must be chosen. In an all-gather on 4 GPUs, LL and
+// Simple are equal where 8.4 us + V / (141e3 B/us) = 18.6 us + V / (360e3 B/us): V = 2.36 MB through the port, which is
+// 787 kB per rank. In an all-reduce, LL is best up to 2.49 MB, and LL128 up to 9.5 MB.
 TEST(Selection, TakesWhatEndsFirst) {
   const auto protocol = [](std::int64_t gpus, Kind kind, double bytes) {
     return choose(nccl(), node_of(gpus), {kind, bytes}).protocol;
@@ -384,7 +386,7 @@ TEST(Selection, CountsTheLinksThatLeadToAGpu) {
   libraries::EquippedSystem alone = example_equipped(1, 2);
   alone.node.wiring = link::Wiring::nvswitch;
   EXPECT_LT(expected(*channels.simple.ring, channels, alone, Kind::all_gather, Algorithm::ring, 1e9), 1)
-      << "a GPU without a neighbour has its NIC";
+      << "a GPU that is alone in its node sends through its NIC";
 }
 
 // If 4 rings of 20 GB/s leave a node by the NIC by which they enter it, they take 80 GB/s of a port of 120 GB/s.
@@ -400,9 +402,9 @@ TEST(Selection, RingsKeepTheirNicWhereTheLinksCarryIt) {
   library.channels->network->port_share = 0.6;
   EXPECT_FALSE(by_one_nic(library, system));
   library.channels->network->port_share = 100;
-  EXPECT_TRUE(by_one_nic(library, system)) << "whatever it costs";
+  EXPECT_TRUE(by_one_nic(library, system)) << "rings never exceed a share of 100 ports";
   system.node.nics = 2;
-  EXPECT_FALSE(by_one_nic(library, system)) << "GPUs that share a NIC have it near at both ends";
+  EXPECT_FALSE(by_one_nic(library, system)) << "where GPUs share NICs, rings do not use PXN";
   system.node.nics = 4;
   library.pxn = false;
   EXPECT_FALSE(by_one_nic(library, system));
@@ -416,14 +418,14 @@ TEST(Selection, KeepsToWhatIsAskedFor) {
   EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e9, Algorithm::recursive}).algorithm, Algorithm::recursive);
   EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e9, Algorithm::automatic, Protocol::automatic, 8}).channels, 8);
   EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e9, Algorithm::automatic, Protocol::automatic, 99}).channels, 24)
-      << "no more than the library has";
+      << "no more channels than the library has";
 }
 
 TEST(Selection, FewChannelsForFewBytes) {
   const auto channels = [](std::int64_t gpus, Kind kind, double bytes) {
     return choose(nccl(), node_of(gpus), {kind, bytes}).channels;
   };
-  EXPECT_EQ(channels(4, Kind::all_gather, 65536), 16) << "256 KiB, 512 threads x 8 B x 4 ranks each";
+  EXPECT_EQ(channels(4, Kind::all_gather, 65536), 16) << "256 KiB; a share is at least 512 threads x 8 B x 4 ranks";
   EXPECT_EQ(channels(4, Kind::all_reduce, 65536), 4);
   EXPECT_EQ(channels(2, Kind::reduce_scatter, 65536), 8);
   EXPECT_EQ(channels(4, Kind::all_gather, 1e9), 24);

@@ -1,5 +1,5 @@
-// Any number of bytes on any number of ranks. Most tests add up the steps of a library's kernels, which needs no
-// simulation; a few of the programs are run as well.
+// Collectives must run with any number of bytes on any number of ranks. Most tests add up the steps of a library's
+// kernels, which needs no simulation. The last test simulates a few collectives.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -54,7 +54,7 @@ const std::vector<double>& sizes() {
 
 std::vector<Asked> all_asked() {
   std::vector<Asked> all;
-  std::size_t turn = 0;  // sizes and systems take turns, since all combinations would take too long
+  std::size_t turn = 0;  // each case gets other sizes, because all combinations would take too long
   for (const auto& [nodes, gpus] : {std::pair{2, 8}, {4, 8}, {2, 1}, {3, 1}, {5, 2}, {2, 4}, {7, 3}, {1, 8}, {16, 2}}) {
     for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast, Kind::all_to_all,
                             Kind::send_recv}) {
@@ -151,7 +151,7 @@ TEST(AnySize, EveryByteIsSentAsOftenAsItHasTo) {
         for (const std::uint32_t channels : {1U, 5U}) {
           const Work work{system, kind, bytes, channels, 32768, 4096, true, 1};
           for (const ChannelAlgorithm* algorithm : algorithms) {
-            // A recursive algorithm pads what does not divide to equal parts.
+            // A recursive algorithm sends more, because it pads the buffer to equal parts.
             if (algorithm == &recursive_algorithm || !algorithm->program || !algorithm->can(kind, system)) continue;
             const auto program = algorithm->program(work);
             double out = 0, in = 0;
@@ -176,7 +176,7 @@ TEST(AnySize, EveryByteIsSentAsOftenAsItHasTo) {
   }
 }
 
-// Each of these cases once ended with a put of no bytes.
+// In earlier versions, each of these cases stopped at a put of zero bytes.
 TEST(AnySize, RunsToItsEnd) {
   const auto runs = [](const char* name, std::int64_t nodes, Kind kind, double bytes, Method method) {
     EquippedSystem system = read(name);

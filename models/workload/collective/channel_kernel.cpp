@@ -1,4 +1,4 @@
-// Over 400 lines: the phases of all steps, with FIFOs and without.
+// Over 400 lines: one class generates the phases of all steps, of those that use FIFOs and of those that do not.
 #include "models/workload/collective/channel_kernel.hpp"
 
 #include <algorithm>
@@ -18,8 +18,9 @@ using libraries::ProtocolSpec;
 using program::Phase;
 using program::PhaseShape;
 
-// True if the step is part of another step's loop over the same data: what it receives is added to a sum in registers,
-// and what it sends is in registers already. So it neither loads nor stores the rank's own memory and has no overhead.
+// True if the step is part of another step's loop over the same data. That loop adds the step's received data to a sum
+// in registers, and sends the step's data from registers. So the step has no overhead, and neither loads nor stores the
+// rank's own memory.
 bool is_part(const Step& step) { return step.effort == ir::Effort::nothing; }
 
 constexpr std::uint32_t first_of_parts = 2 * ir::ops + ir::most_sources - 1;
@@ -70,16 +71,16 @@ class ChannelKernel final : public program::KernelBody {
     struct Round {
       double bytes = 1;
       Time latency;
-      Time seen;  // the part of the latency that polling covers: a poll of packets loads them
+      Time seen;  // the part of the latency that a poll already includes, because polling for packets loads them
     };
     std::vector<Round> rounds;
-    Time host;  // from a request to the host proxy until it has issued it
+    Time host;  // from a request to the host proxy until the proxy has issued the request
     struct Codec {
       double unit = 1;  // plain bytes of a unit of work
       Time prepare;
     } encode, decode;
     double spread = 0;
-    program::FlagBlock filled;  // per connection: slices that have arrived; with lines, begun plus arrived
+    program::FlagBlock filled;  // per connection: slices that have arrived; with lines, those begun plus those arrived
     program::FlagBlock credit;  // per connection: slices that the receiver has emptied
     program::FlagBlock order;   // semaphores of the rank
   };
@@ -124,7 +125,7 @@ class ChannelKernel final : public program::KernelBody {
  private:
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
-  // `whole`: bytes of a full slice. `number` counts the parts of the program, `of_step` those of the step.
+  // `whole`: bytes of a full slice. `number` is the index of the part in the program, `of_step` its index in the step.
   void one_part(Rank rank, const Step& step, double whole, std::int64_t workgroup, std::uint32_t strand,
                 std::uint32_t number, std::uint32_t of_step, Phase& phase) const {
     const std::uint32_t part = of_step % parts;
@@ -172,7 +173,7 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // A codec works on its own blocks, so slices mean nothing to it.
+  // A codec works on blocks of its own size, so a step that encodes or decodes is not divided into slices.
   void code(Rank rank, const Step& step, std::uint32_t part, Phase& phase) const {
     const Terms::Codec& codec = step.op == Op::encode ? terms_.encode : terms_.decode;
     if (part == think) {
@@ -186,13 +187,13 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // The overhead of a slice deviates by the same share whether the slice is empty or full.
+  // The overhead of a slice deviates by the same percentage whether the slice is empty or full.
   Time varied(Time overhead, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number) const {
     return spread_out(overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number);
   }
 
   bool reaches(Rank a, Rank b) const { return terms_.reach.stores(a, b); }
-  // True if the receiver sees every line as it arrives, and so works while the sender does.
+  // True if the receiver sees every line as it arrives, and so works at the same time as the sender.
   bool line_by_line(Rank a, Rank b) const { return terms_.lines && reaches(a, b); }
 
   // Raises a flag at `to`. A credit returns along the path of its data, so it passes the same relay.
@@ -244,8 +245,8 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // A last round in which some threads have nothing to load takes as long as a full one. This is the time that is
-  // missing, less what polling has covered.
+  // A last round takes as long as a full round even if some threads have nothing to load. Returns the time that the
+  // bytes of the last round lack to a full round, less the part that a poll already includes.
   Time last_round(const Step& step) const {
     const Terms::Round& round = terms_.rounds[step.move];
     const double rounds = step.bytes / round.bytes;
@@ -281,7 +282,7 @@ class ChannelKernel final : public program::KernelBody {
   std::vector<ir::Move> moves_;
 };
 
-// For example "load x2, store, store to peer".
+// Returns a name such as "load x2, store, store to peer".
 std::string name_of(const ir::Move& move) {
   std::string name;
   const auto add = [&name](std::uint32_t count, const char* what) {
@@ -300,8 +301,8 @@ std::string name_of(const ir::Move& move) {
   return name;
 }
 
-// The demands of `unit` bytes of data. `staged`: what is sent goes to a staging buffer, as between nodes. `part`: the
-// step is part of another step's loop.
+// Returns the demands of a step for `unit` bytes of data. `staged`: the step sends to a staging buffer, as between
+// nodes. `part`: the step is part of another step's loop.
 PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const ChannelsSpec& channels,
                     const ProtocolSpec& protocol, double unit, double element_bytes, std::uint32_t strands) {
   const ir::Effect needs = effect(op);
@@ -324,13 +325,13 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const 
     shape.read = unit * from_fifo;
     shape.write = staged ? unit * to_fifo : 0;
   }
-  shape.pipelined = false;  // its loops load a batch, wait for it and store it
+  shape.pipelined = false;  // the library's loops load a batch, wait for the batch and store it
   shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
     // Lines that have arrived are still in the cache.
     const double loaded = std::max(1e-9, shape.read / unit);
     shape.read_miss = part ? 0 : loads / loaded;
-    // Sources are loaded one after the other, so the lines of only one are in flight.
+    // Sources are loaded one after the other, so the lines of only one source are in flight.
     shape.in_flight = Bytes{in_flight * (part && !needs.receives ? to_fifo : loaded) / sources};
     if (!part) shape.pause = protocol.batch_pause;
   }
@@ -341,14 +342,14 @@ Time peer_load_latency(const machine::GpuSpec& gpu) {
   return gpu.port.load_latency.value_or(gpu.port.store_latency * 2);
 }
 
-// The latency of a round's loads, which are issued one after the other.
+// Returns the sum of the latencies of a round's loads, which a thread issues one after the other.
 Time latency_of(const ir::Move& move, const machine::GpuSpec& gpu) {
   return gpu.hbm.unloaded_latency * move.loads + gpu.l2.hit_latency * move.packet_loads +
          peer_load_latency(gpu) * move.peer_loads;
 }
 
-// The demands of a byte of data. Every thread loads a vector, waits for it, loads the next operand, and stores at the
-// end; threads do not wait for each other. Packets that have arrived are in the cache.
+// Returns the demands of a move for one byte of data. Every thread loads a vector, waits for it, loads the next
+// operand, and stores at the end. Threads do not wait for each other. Packets that have arrived are in the cache.
 PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& library, const machine::GpuSpec& gpu,
                     std::int64_t threads, double element_bytes) {
   const double round = static_cast<double>(threads) * (move.of_packets() ? library.packet_data : library.vector).value;
@@ -362,7 +363,7 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
   if (shape.read > 0) shape.read_miss = move.loads / shape.read;
   shape.flop = move.sums / element_bytes;
   shape.threads = shape.active_threads = threads;
-  // The mean of the bytes in flight, so that a round takes the latencies of its loads.
+  // The mean over time of the bytes in flight. With it a round takes the sum of the latencies of its loads.
   const double latency = latency_of(move, gpu).seconds();
   const double waiting = move.loads * gpu.hbm.unloaded_latency.seconds() +
                          packets(move.packet_loads) * gpu.l2.hit_latency.seconds() +
@@ -436,7 +437,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   terms.smallest_slice = protocol.smallest_slice.value;
   terms.wire = protocol.wire;
   terms.lines = protocol.lines;
-  // With lines a unit is a whole batch, since the pause of a single byte would not be whole picoseconds.
+  // With lines a unit is a whole batch, because the pause per byte would not be a whole number of picoseconds.
   terms.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   terms.setup = channels.setup;
   terms.overhead = protocol.step_overhead;

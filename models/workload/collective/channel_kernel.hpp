@@ -1,4 +1,4 @@
-// Runs a channel program as a kernel. Each channel is a workgroup; a chunk passes through a FIFO slice by slice; a
+// Runs a channel program as a kernel. Each channel is a workgroup. A chunk passes through a FIFO slice by slice. A
 // sender waits at a full FIFO until the receiver returns credits.
 #pragma once
 
@@ -18,11 +18,11 @@ using ir::Op;
 using ir::Rank;
 using ir::Step;
 
-// How the steps that encode and decode run.
+// The codec's work inside the kernel of a collective, for the steps that encode and decode.
 struct Coding {
   codec::Inside encode;
   codec::Inside decode;
-  // What a workgroup of the kernel takes.
+  // The threads, registers and LDS of a workgroup of the kernel with the codec's code.
   const program::WorkgroupResources& resources() const { return decode.resources; }
 };
 Coding coding_of(const codec::CodecSpec& codec, const machine::GpuSpec& gpu, const program::WorkgroupResources& kernel);
@@ -39,7 +39,8 @@ void append_plan_kernel(builder::Builder& build, std::shared_ptr<const ChannelPr
 program::WorkgroupResources resources_of(const libraries::PlanLibrarySpec& library, const machine::GpuSpec& gpu,
                                          std::int64_t threads);
 
-// What one workgroup takes of a CU in a grid of `workgroups`: clusters are used only if the grid divides by their size.
+// The resources that one workgroup takes on its CU, in a grid of `workgroups` workgroups. Workgroups form clusters only
+// if the grid is a multiple of the cluster's size.
 program::WorkgroupResources resources_of(const libraries::LibrarySpec& library, const machine::GpuSpec& gpu,
                                          std::int64_t threads, std::int64_t workgroups);
 

@@ -33,7 +33,7 @@ const LibrarySpec* library_of(const Collective& collective, const libraries::Equ
 std::optional<config::Problem> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
   const Algorithm algorithm = c.method.algorithm;
   if (!chosen(algorithm) || algorithm == Algorithm::direct) return std::nullopt;
-  if (c.method.engine != Engine::cu) return std::nullopt;  // the other engines send directly
+  if (c.method.engine != Engine::cu) return std::nullopt;  // engines dma and nic send directly to every peer
   if (is_message(c.kind)) {
     return config::Problem{
         fmt::format("{} sends to peers directly, not by algorithm {}", name_of(c.kind), name_of(algorithm)),
@@ -61,7 +61,7 @@ std::optional<config::Problem> check_cu(const Collective& c, const libraries::Eq
                            "write library: ../libraries/nccl.yaml here or in the system"};
   if (is_message(c.kind)) {
     if (c.method.protocol == Protocol::automatic) return std::nullopt;
-    return config::Problem{fmt::format("the size of its messages determines the protocol of {}", name_of(c.kind)),
+    return config::Problem{fmt::format("the protocol of {} follows from the size of its messages", name_of(c.kind)),
                            "leave protocol out"};
   }
   if (!library->channels) {
@@ -77,7 +77,7 @@ std::optional<config::Problem> check_cu(const Collective& c, const libraries::Eq
   if (is_nvls(c.method.algorithm) && c.method.protocol != Protocol::automatic &&
       c.method.protocol != Protocol::simple) {
     return config::Problem{
-        fmt::format("{} puts flags after chunks, as protocol simple does", name_of(c.method.algorithm)),
+        fmt::format("{} always uses protocol simple (a flag after each chunk)", name_of(c.method.algorithm)),
         "leave protocol out"};
   }
   if (protocol_of(*library->channels, c.method.protocol) == nullptr) {
@@ -120,7 +120,7 @@ Collective with(Collective c, const Choice& choice) {
   return c;
 }
 
-// True if its workgroups fit the CUs and it is not too large to simulate.
+// True if the workgroups of the choice fit the CUs and the collective is not too large to simulate.
 bool can_run(const Choice& choice, const libraries::EquippedSystem& system, const Collective& c) {
   try {
     return !machine::does_not_fit(alone(system, with(c, choice)), system);
@@ -129,8 +129,8 @@ bool can_run(const Choice& choice, const libraries::EquippedSystem& system, cons
   }
 }
 
-// The candidate that ends first if the collective has the machine to itself. Candidates are tried in the order of their
-// lower bounds, until a bound exceeds the best time so far.
+// Returns the candidate that ends first if the collective runs alone on the machine, and writes its time to `soonest`.
+// Candidates are tried in the order of the lower bounds of their times, until a bound exceeds the best time so far.
 Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& system, const Collective& c,
                const libraries::ChannelsSpec& channels, Time& soonest) {
   const auto floor = [&](const Choice& choice) {
@@ -149,7 +149,7 @@ Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& 
   return *best;
 }
 
-// The choice in words. Names PXN if rings leave a node through the NIC by which they enter it.
+// Returns the choice in words. The words name PXN if rings leave a node through the NIC by which they enter the node.
 std::string words(const Choice& choice, const LibrarySpec& library, const machine::SystemSpec& system) {
   return words(choice) +
          (choice.algorithm == Algorithm::ring && by_one_nic(library, system) ? ", leaving nodes by PXN" : "");
@@ -169,7 +169,7 @@ Choice decide(const builder::Builder& build, const Collective& c, const LibraryS
   }
   std::vector<Choice> all = candidates(channels, build.system, question);
   std::erase_if(all, [&](const Choice& choice) { return !can_run(choice, build.system, c); });
-  if (all.empty()) return usual;  // the run reports what keeps it from running
+  if (all.empty()) return usual;  // the run then reports why the library's choice cannot run
   if (build.untried != nullptr) {
     build.untried->candidates += all.size();
     for (const Choice& choice : all)
@@ -179,8 +179,9 @@ Choice decide(const builder::Builder& build, const Collective& c, const LibraryS
   Time time;
   const Choice best = fastest(all, build.system, c, channels, time);
   if (build.notes != nullptr) {
-    build.notes->push_back(fmt::format("{}best of the {} candidates: {}: {:.4g} us alone; the library would choose {}",
-                                       what, all.size(), words(best, library, build.system), time.us(), said));
+    build.notes->push_back(
+        fmt::format("{}the best of {} candidates is {}, which takes {:.4g} us alone; the library would choose {}", what,
+                    all.size(), words(best, library, build.system), time.us(), said));
   }
   return best;
 }
@@ -232,7 +233,7 @@ std::optional<config::Problem> check(const Collective& c, const libraries::Equip
                            fmt::format("the last one is {}", system.ranks() - 1)};
   if (c.kind == Kind::send_recv && c.offset >= system.ranks()) {
     return config::Problem{fmt::format("the offset is {}, but there are {} ranks", c.offset, system.ranks()),
-                           fmt::format("the largest is {}", system.ranks() - 1)};
+                           fmt::format("the largest offset is {}", system.ranks() - 1)};
   }
   const double output = c.bytes.value * (c.kind == Kind::all_gather ? static_cast<double>(system.ranks()) : 1);
   if (auto problem = check_memory(Bytes{output}, system)) return problem;

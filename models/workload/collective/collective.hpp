@@ -1,4 +1,4 @@
-// A collective among all ranks, run by a library's kernel, by DMA engines or by puts that the GPUs issue.
+// Declares a collective among all ranks. A library's kernel, DMA engines, or puts that the GPUs issue can run it.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace moire::collective {
 
-// Whether a rank's own share of the output is copied there, or left because it is already in place.
+// States whether a rank copies its own share to the output, or leaves the share because it is already in place.
 enum class OwnShare : std::uint8_t { automatic, copied, left };
 
-// How a collective is to be run, whatever its kind.
+// The way to run a collective of any kind.
 struct Method {
   Engine engine = Engine::cu;
   Algorithm algorithm = Algorithm::automatic;
   Protocol protocol = Protocol::automatic;
-  std::optional<std::int64_t> channels{};  // upper limit
+  std::optional<std::int64_t> channels{};  // largest number of channels
   Streams streams = Streams::one;
   Order order = Order::rotated;
-  OwnShare own_share = OwnShare::automatic;         // automatic: engine cu copies it, the others leave it
-  std::optional<libraries::LibrarySpec> library{};  // absent: the system's
+  OwnShare own_share = OwnShare::automatic;         // automatic: engine cu copies the share, the others leave it
+  std::optional<libraries::LibrarySpec> library{};  // absent: the library of the system
 };
 
 struct Collective {
@@ -32,17 +32,17 @@ struct Collective {
   double element_bytes = 2;  // size of an element that is reduced
   program::Rank root = 0;    // broadcast only
   program::Rank offset = 1;  // send_recv: rank r sends to r + offset
-  bool wraps = true;         // send_recv: wrap around; else the last ranks send nothing and the first receive nothing
+  bool wraps = true;         // send_recv: the last ranks send to the first ones; false: they send nothing
 };
 
-// Return why the machine cannot run it and what would be right; nothing if it can. check_memory() asks whether a buffer
-// of `bytes` fits a rank's memory.
+// check() returns the problem and its remedy if the system cannot run the collective, and otherwise nothing.
+// check_memory() does the same if a buffer of `bytes` does not fit into a rank's memory.
 std::optional<config::Problem> check_memory(Bytes bytes, const machine::SystemSpec& system);
 std::optional<config::Problem> check(const Collective& collective, const libraries::EquippedSystem& system);
 
 void append(builder::Builder& build, const Collective& collective, const std::string& name);
 
-// For a collective that passed check(): copies by DMA engines, and puts by workgroups.
+// Append the copies of DMA engines, or the puts of workgroups, for a collective that passed check().
 void append_copies(builder::Builder& build, const Collective& collective, const std::string& name);
 void append_puts(builder::Builder& build, const Collective& collective, const std::string& name);
 

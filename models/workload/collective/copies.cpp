@@ -1,4 +1,4 @@
-// Collectives by DMA engines: in turn k rank r copies to rank r + k.
+// Runs collectives by DMA engines: in turn k, rank r copies to rank r + k, or to its k-th peer in ascending order.
 #include "models/workload/collective/collective.hpp"
 #include "models/workload/collective/shares.hpp"
 
@@ -18,7 +18,7 @@ struct Copies {
   Order order;
   Bytes bytes;  // size of one copy
 
-  // The copy of a rank in turn 1, 2, ...; it has no bytes if the rank has nothing to do.
+  // Returns the copy of a rank in turn 1, 2, .... The copy has no bytes if the rank has nothing to send in this turn.
   Transfer at(Rank rank, Rank turn) const {
     if (kind == Kind::send_recv) {
       if (!wraps && rank + offset >= ranks) return {rank, Bytes{}, program::no_flag};

@@ -42,7 +42,7 @@ class DirectProgram final : public ChannelProgram {
     return kind_ == Kind::all_gather || (kind_ != Kind::broadcast && parts_.all_alike(ranks_));
   }
 
-  // A stage has one step per peer. Where one step is enough, the others are empty.
+  // A stage has one step per peer. In a stage that needs only one step, the other steps are empty.
   bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
     const std::uint32_t peers = ranks_ - 1;
     const std::uint32_t loop = number / ops_;
@@ -87,7 +87,7 @@ class DirectProgram final : public ChannelProgram {
     const double begin = channel * shares_.share + number / ops_ * chunk_;
     const std::uint32_t at = number % ops_ / peers;
     const auto part_of = [&](Rank of) { return of * part_ + begin; };
-    const bool first = number % peers == 0;  // the first of the summands
+    const bool first = number % peers == 0;  // the received data are the first that are added to the rank's own data
     switch (kind_) {
       case Kind::all_gather:
         return {{Buffer::input, begin}, {Buffer::output, part_of(stages_[at] == Stage::own ? rank : its.from)}};

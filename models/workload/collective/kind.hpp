@@ -7,11 +7,11 @@
 
 namespace moire::collective {
 
-using Kind = ir::Collective;  // `Collective` (collective.hpp) is the whole request of an operator
+using Kind = ir::Collective;  // not `Collective` (collective.hpp), which is the whole request of an operator
 using ir::name_of;
 using ir::Protocol;
-// Described in algorithms.hpp. `automatic` leaves the choice to the library; `best` simulates the candidates and takes
-// the fastest on this machine.
+// The algorithms of algorithms.hpp, and two ways to choose one: `automatic` leaves the choice to the library; `best`
+// simulates all candidates and takes the one that is fastest on this machine.
 enum class Algorithm : std::uint8_t {
   automatic,
   ring,

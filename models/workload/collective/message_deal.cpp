@@ -18,7 +18,8 @@ std::uint32_t reverse_bits(std::uint32_t value, std::uint32_t bits) {
   return reversed;
 }
 
-// Channels of a peer: as many as saturate its NICs, but halved until there are enough for all ranks.
+// Returns the number of channels for a peer: as many as saturate the NICs of a rank, but halved until the library's
+// channels suffice for all peers.
 std::uint32_t channels_of_peer(const libraries::MessageSpec& message, const std::optional<RankNetwork>& network,
                                std::uint32_t ranks, std::uint32_t at_once, std::uint32_t channels) {
   double wanted = static_cast<double>(message.channels_per_peer);
@@ -29,8 +30,8 @@ std::uint32_t channels_of_peer(const libraries::MessageSpec& message, const std:
   return most;
 }
 
-// The number of shares of a message: `usual`, or fewer so that none is below `smallest`; then doubled up to `most`
-// while shares are above `largest`.
+// Returns the number of shares of a message: `usual`, or fewer so that no share is below `smallest`. The number is then
+// doubled, up to `most`, while shares are above `largest`.
 std::uint32_t shares_of(double bytes, std::uint32_t usual, std::uint32_t most, double smallest, double largest) {
   const double wanted = std::ceil(bytes / smallest);
   std::uint32_t shares = wanted < usual ? static_cast<std::uint32_t>(wanted) : usual;
@@ -41,7 +42,7 @@ std::uint32_t shares_of(double bytes, std::uint32_t usual, std::uint32_t most, d
 }  // namespace
 
 Turns::Turns(std::uint32_t ranks, std::uint32_t group) : group_(group) {
-  // The triangular numbers x (x + 1) / 2 modulo a power of two visit every number once.
+  // The triangular numbers x (x + 1) / 2 modulo a power of two visit every number once, so every group gets its place.
   const std::uint32_t groups = ranks / group;
   const std::uint32_t power = std::bit_ceil(groups);
   for (std::uint32_t round = 0, ahead = 0; round < power; ++round, ahead = (ahead + round) & (power - 1)) {
@@ -79,8 +80,8 @@ MessageDeal deal_messages(const libraries::LibrarySpec& library, const Turns& tu
   const std::uint32_t most = std::min(channels_of_peer(message, network, ranks, at_once, deal.channels), deal.channels);
   std::uint32_t usual = most;
   while (usual > 1 && std::uint64_t{usual} * ranks > deal.channels) usual /= 2;
-  // Connections between nodes have no buffers for low latency. Here connections within a node do without them too if
-  // there are several nodes.
+  // NCCL's connections between nodes have no buffers for low latency. The model simplifies: where a library has other
+  // message sizes for several nodes, connections within a node have no low latency either.
   deal.low_latency =
       library.low_latency && !cut_for_network && bytes_of_message <= most * library.low_latency->threshold.value;
   deal.own_shares = shares_of(bytes_of_message, usual, most, message.smallest_share.value, message.largest_share.value);
@@ -97,9 +98,9 @@ MessageDeal deal_messages(const libraries::LibrarySpec& library, const Turns& tu
   if (cut_for_network) deal.network_slot /= bytes_of_message < deal.slot ? 4 : bytes_of_message < 8 * deal.slot ? 2 : 1;
   deal.largest_share = share_bytes(bytes_of_message, deal.shares, 0);
 
-  // Reversed bits put the first channels of the turns as far apart as possible. With several nodes, where a peer has
-  // few channels, the turns of a group that are served side by side share them. NCCL: ncclP2pChannelBaseForRound in
-  // src/include/channel.h.
+  // Reversed bits put the first channels of the turns as far apart as possible. With several nodes a peer has few
+  // channels, so the turns of a group that are served side by side share their channels. NCCL:
+  // ncclP2pChannelBaseForRound in src/include/channel.h.
   const auto bits = static_cast<std::uint32_t>(std::countr_zero(deal.channels));
   std::vector<std::vector<Batch>> by_channel(deal.channels);
   std::vector<std::uint32_t> epoch(deal.channels, 0);

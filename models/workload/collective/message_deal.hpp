@@ -1,4 +1,5 @@
-// How a library deals messages between pairs of ranks to channels: how many channels share a message, and which ones.
+// Computes how a library deals messages between pairs of ranks to channels: how many channels share a message, and
+// which channels they are.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@
 
 namespace moire::collective {
 
-// The schedule of messages between pairs: in each turn, whom a rank sends to and whom it receives from. Ranks form
-// groups that do not cross nodes. A rank serves its own group first, then the groups 1, 3, 6, 10, ... ahead of it
-// (modulo the next power of two, so that distant groups meet early), and begins within each group at its own place. If
-// a sends to b in a turn, b receives from a in the same turn; turn 0 is the rank's own share. Source: ncclP2pSchedule
-// in NCCL's src/init.cc.
+// The schedule of messages between pairs of ranks: for each turn, the rank to send to and the rank to receive from.
+// Ranks form groups that do not cross nodes. A rank serves its own group first, then the groups 1, 3, 6, 10, ... ahead
+// of its own, modulo the next power of two, so that distant groups meet early. Within each group, a rank begins with
+// the member at its own position. If a sends to b in a turn, b receives from a in the same turn. In turn 0 a rank
+// handles its own share. Source: ncclP2pSchedule in NCCL's src/init.cc.
 class Turns {
  public:
   // All ranks are one group: in turn k rank r sends to r + k and receives from r - k.
@@ -36,10 +37,11 @@ class Turns {
   std::vector<std::uint32_t> order_;
 };
 
-// A channel's work in one turn: a share of the message to a peer, and the same share of the one from the opposite peer.
+// A channel's work in one turn: a share of the message to the turn's receiver, and the same share of the message from
+// the turn's sender.
 struct Turn {
   std::uint32_t turn = 0;
-  std::uint32_t share = 0;  // which share of the message
+  std::uint32_t share = 0;  // number of the share within the message
   double bytes = 0;
 };
 
@@ -47,20 +49,20 @@ struct Turn {
 using Batch = std::vector<Turn>;
 
 struct MessageDeal {
-  std::uint32_t channels = 0;  // that the library has; only those with work are launched
+  std::uint32_t channels = 0;  // channels of the library; the kernel has workgroups only for those with work
   bool low_latency = false;
-  double slot = 0;           // bytes of data in one slot of a FIFO
-  double network_slot = 0;   // the same for ranks of other nodes
-  std::uint32_t shares = 0;  // into which a message to a peer is cut
-  std::uint32_t own_shares = 0;
+  double slot = 0;                                // bytes of data in one slot of a FIFO
+  double network_slot = 0;                        // the same for a FIFO to or from a rank of another node
+  std::uint32_t shares = 0;                       // number of shares of a message to a peer
+  std::uint32_t own_shares = 0;                   // number of shares of the rank's own data (turn 0)
   double largest_share = 0;                       // bytes of the largest share of a message to a peer
-  std::vector<std::vector<Batch>> work;           // by workgroup; channels without work have none
+  std::vector<std::vector<Batch>> work;           // by workgroup; channels without work have no workgroup
   std::vector<std::uint32_t> turns_side_by_side;  // distinct sizes of the batches, ascending
 };
 
 // A rank's access to the network; absent if all ranks are in one node.
 struct RankNetwork {
-  double bandwidth = 0;  // bytes/s of its share of the node's NICs
+  double bandwidth = 0;  // bytes/s of the rank's share of its node's NICs
   double nics = 1;       // NICs per GPU of the node; may be a fraction
 };
 

@@ -18,11 +18,11 @@ using program::Phase;
 using program::PhaseShape;
 using program::Rank;
 
-constexpr double credit_bytes = 8;    // a put of the receiver's head pointer
-constexpr double flags_per_data = 2;  // low latency: bytes that travel per byte of data
+constexpr double credit_bytes = 8;    // size of a credit: a put of the receiver's head pointer
+constexpr double flags_per_data = 2;  // low latency: bytes that travel per byte of data, flags included
 
-// Each channel is a workgroup. Turn i of a batch has strand 2 i to send (or to copy the rank's own share) and strand 2
-// i + 1 to receive.
+// The body of a kernel that sends messages. Each channel is a workgroup. Turn i of a batch has strand 2 i to send (or
+// to copy the rank's own share) and strand 2 i + 1 to receive.
 class MessagesBody final : public program::KernelBody {
  public:
   struct Arguments {
@@ -31,15 +31,15 @@ class MessagesBody final : public program::KernelBody {
     part::Reach reach;
     Relays relays;
     bool staged = false;
-    bool wraps = true;  // a rank also sends to lower ranks
+    bool wraps = true;  // true if a rank also sends to lower ranks
     std::uint32_t slots = 0;
     std::uint32_t strands = 0;
-    std::uint32_t chunks = 0;  // slots of the smallest size that the largest share takes
+    std::uint32_t chunks = 0;  // number of slots of the smallest size in the largest share
     Time setup;
     Time send_overhead;
     Time receive_overhead;
-    std::vector<std::uint16_t> first_shape;  // by the number of turns side by side
-    program::FlagBlock filled;               // per share: slots arrived; low latency: begun plus arrived
+    std::vector<std::uint16_t> first_shape;  // by the number of turns side by side: index of the first of their shapes
+    program::FlagBlock filled;               // per share: slots that arrived; low latency: slots begun plus arrived
     program::FlagBlock credit;               // per share: slots that the receiver has emptied
   };
   enum Shape : std::uint16_t { store_to_peer, stage, unstage, copy_own, shapes };
@@ -84,7 +84,7 @@ class MessagesBody final : public program::KernelBody {
     const MessageDeal& messages = arguments_.messages;
     const double slot = reaches(rank, peer) ? messages.slot : messages.network_slot;
     const double bytes = std::min(slot, turn.bytes - chunk * slot);
-    if (bytes <= 0) return true;  // the share takes fewer slots than the largest one
+    if (bytes <= 0) return true;  // this share takes fewer slots than the largest share
     const Turning at{turn, (turn.turn - 1) * messages.shares + turn.share, chunk, slot, bytes, first_shape};
     if (sends) {
       send_step(peer, rank, at, part, phase);
@@ -107,7 +107,7 @@ class MessagesBody final : public program::KernelBody {
   };
 
   bool reaches(Rank a, Rank b) const { return arguments_.reach.stores(a, b); }
-  // True for low latency within a node: the receiver sees every line as it arrives, so it works while the sender does.
+  // True for low latency within a node: the receiver sees every line as it arrives, and works while the sender sends.
   bool line_by_line(Rank a, Rank b) const { return arguments_.messages.low_latency && reaches(a, b); }
 
   // Raises a flag at `to`. A credit returns along the path of its data, so it passes the same relay.
@@ -157,8 +157,8 @@ class MessagesBody final : public program::KernelBody {
   }
 
   void receive_step(Rank from, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
-    const bool in_place =
-        !arguments_.messages.low_latency && !arguments_.staged && reaches(rank, from);  // the sender stored it there
+    // True if the sender has stored the data to the user buffer, so that no copy is needed.
+    const bool in_place = !arguments_.messages.low_latency && !arguments_.staged && reaches(rank, from);
     const std::int64_t begun = line_by_line(rank, from) ? 2 * std::int64_t{at.chunk} + 1 : std::int64_t{at.chunk} + 1;
     switch (part) {
       case 0:
@@ -199,8 +199,9 @@ std::optional<RankNetwork> network_of(const machine::SystemSpec& system) {
   return RankNetwork{system.node.nic->payload_bandwidth().value * nics, nics};
 }
 
-// Wavefronts of a turn, and those that copy in each direction, if a workgroup serves `turns` turns side by side. Of
-// more than four, one raises the sender's flags and the others are split evenly; of up to four all copy.
+// The number of wavefronts for a turn, and how many of them copy in each direction, if a workgroup serves `turns` turns
+// side by side. If a turn has more than four wavefronts, one of them raises the sender's flags and the others are split
+// evenly between the directions. If it has up to four, all of them copy.
 struct Wavefronts {
   std::int64_t all = 0;
   std::int64_t each_way = 0;

@@ -1,5 +1,5 @@
-// Messages between pairs of ranks, sent by a library's kernel (README.md): All-to-All, and send_recv, in which every
-// rank sends to one other.
+// Appends kernels of a library that send messages between pairs of ranks (README.md): All-to-All, and send_recv, in
+// which every rank sends to one other rank.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace moire::collective {
 
-// Appends one kernel that sends messages of `bytes` in the turns `numbers`. Without `wraps` it sends only to higher
-// ranks.
+// Appends one kernel that sends messages of `bytes` in the turns `numbers`. Without `wraps`, every rank sends only to
+// higher ranks.
 void append_messages(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, const Turns& turns,
                      const std::vector<std::uint32_t>& numbers, const std::string& name, bool wraps = true);
 

@@ -22,8 +22,9 @@ using replay::Watcher;
 
 constexpr double slot = 102400;  // 25 blocks of 4 KiB
 
-// A channel's two wavefronts have 40 kB in flight each. Alone on its CU one sends 50 B/ns (store window), 2.048 us per
-// slot, or copies 100 B/ns, 1.024 us per slot; together each runs at half its rate. Every slot has 1 us of overhead.
+// A channel's two wavefronts have 40 kB in flight each. Alone on its CU, a wavefront sends 50 B/ns (the limit of the
+// store window), which is 2.048 us per slot, or copies 100 B/ns, which is 1.024 us per slot. If both work, each runs at
+// half its rate. Every slot has 1 us of overhead. Times in the comments below are in us.
 LibrarySpec library(std::int64_t channels = 2, std::int64_t per_peer = 1, std::int64_t slots = 4) {
   LibrarySpec made;
   made.name = "example";
@@ -89,8 +90,8 @@ MessageDeal deal(const LibrarySpec& spec, Rank ranks, double bytes) { return dea
 // --- Time
 // -------------------------------------------------------------------------------------------------------------
 
-// Without staging the receiver only polls. Setup takes 5 us; every slot costs the sender 1 + 2.048; then come 0.5 of
-// store latency and 0.1 of polling. From the fifth slot on the sender polls its credits, 0.1 each.
+// Without staging the receiver only polls. Setup takes 5, and every slot costs the sender 1 + 2.048. The last slot adds
+// 0.5 of store latency and 0.1 of polling. From the fifth slot on, the sender also polls for a credit (0.1).
 TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
   LibrarySpec direct = library();
   direct.staged = false;
@@ -101,8 +102,8 @@ TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
   }
 }
 
-// With a FIFO of one slot, sender and receiver take turns, each alone on the CU: 3.048 + 0.5 + 0.1 + 2.024, and 0.5 +
-// 0.1 for the credit between them.
+// With a FIFO of one slot, sender and receiver take turns, each alone on the CU: 3.048 + 0.5 + 0.1 + 2.024 per slot.
+// Between two slots, the credit takes 0.5 + 0.1.
 TEST(Messages, AFifoOfOneSlotAlternates) {
   for (const int slots : {1, 2, 7}) {
     EXPECT_NEAR(time_us(example_equipped(2), library(2, 1, 1), slots * slot), 5 + 5.672 * slots + 0.6 * (slots - 1),
@@ -111,23 +112,24 @@ TEST(Messages, AFifoOfOneSlotAlternates) {
   }
 }
 
-// Two slots. The sender has the CU to itself for the first one: 5 + 3.048. It begins the second at 9.048 and shares the
-// CU from 9.648 on with the receiver, which needs 2.048 and ends at 11.696. By then the sender has moved 30 kB at 50
-// B/ns and 51.2 kB at 25 B/ns; the last 21.2 kB at 50 B/ns end at 12.12. The receiver, alone, takes 0.6 and 2.024.
+// Sends two slots. For the first slot, the sender has the CU to itself: 5 + 3.048. The sender begins the second slot at
+// 9.048. From 9.648 on it shares the CU with the receiver, which needs 2.048 and ends at 11.696. By then the sender has
+// moved 30 kB at 50 B/ns and 51.2 kB at 25 B/ns. It moves the last 21.2 kB at 50 B/ns and ends at 12.12. Then the
+// receiver, alone on the CU, takes 0.6 and 2.024.
 TEST(Messages, ThreadsThatSendAndReceiveShareTheChannelsCu) {
   EXPECT_NEAR(time_us(example_equipped(2), library(), 2 * slot), 12.12 + 0.6 + 2.024, 1e-5);
 }
 
-// Loops that take twice as much of the CU: the sender still reaches the 50 B/ns of the store window, while the
-// receiver's copies drop to 50 B/ns.
+// Loops with copy_cost 2 take twice as much of the CU. The sender still reaches the 50 B/ns of the store window, while
+// the receiver's copies drop to 50 B/ns.
 TEST(Messages, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
   LibrarySpec slow = library();
   slow.copy_cost = 2;
   EXPECT_NEAR(time_us(example_equipped(2), slow, slot), 5 + 3.048 + 0.6 + 1 + 2.048, 1e-5);
 }
 
-// The channel also copies the own share: alone from 5 to 6.024, except that the sender shares the last 0.024 at half
-// rate.
+// The channel also copies the rank's own share, which takes 1.024 alone. The sender begins at 6, when 0.024 of the copy
+// are left, so both run at half rate for 0.048.
 TEST(Messages, OneChannelServesAllTurnsSideBySide) {
   EXPECT_NEAR(time_us(example_equipped(2), library(1), slot), 5 + 1 + 0.048 + 2.024 + 0.6 + 2.024, 1e-5);
 }
@@ -149,12 +151,12 @@ TEST(Messages, LowLatencyEndsAtItsThreshold) {
   EXPECT_FALSE(deal(library(), 2, 1).low_latency);
 }
 
-// Between nodes: staging 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 per
-// slot, flag 0.4; then the poll and the receiver's 2.024.
+// A slot between nodes takes: staging 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire
+// 4.096, flag 0.4. Then follow the poll (0.1) and the receiver's 2.024.
 TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   const libraries::EquippedSystem system = example_equipped(1, 2);
   LibrarySpec apart = library();
-  apart.peers_at_once = 1;  // puts the own share on another channel
+  apart.peers_at_once = 1;  // so the rank's own share is on another channel
   const Ran ran = run(system, apart, slot);
   std::vector<core::LinkId> path;
   ran.machine->service<part::Networks>().topology().route(0, 1, 0, path);
@@ -180,7 +182,7 @@ machine::NodeSpec node_of(std::int64_t gpus, std::int64_t nics) {
   return node;
 }
 
-// The relays of rank `from` in the first of two nodes for each rank of the second.
+// Returns the relays that rank `from` of the first of two nodes uses for each rank of the second node.
 std::vector<Rank> relays_of(const Relays& relays, Rank from, Rank gpus, bool of_channels = false) {
   std::vector<Rank> all;
   for (Rank to = gpus; to < 2 * gpus; ++to) {
@@ -194,9 +196,9 @@ TEST(Relays, AreTheGpusThatHaveTheNicOfTheReceiversRail) {
   const Relays relays(with_pxn(library()), node_of(4, 4));
   EXPECT_TRUE(relays.any());
   for (Rank from = 0; from < 4; ++from) EXPECT_THAT(relays_of(relays, from, 4), testing::ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(relays.of_message(6, 1), 5) << "of the sender's node, whichever that is";
-  EXPECT_EQ(relays.of_message(2, 6), program::no_rank) << "on the same rail nobody is needed";
-  EXPECT_EQ(relays.of_message(0, 3), program::no_rank) << "nor in a node";
+  EXPECT_EQ(relays.of_message(6, 1), 5) << "the relay is in the sender's node, here the second node";
+  EXPECT_EQ(relays.of_message(2, 6), program::no_rank) << "no relay if both ranks are on one rail";
+  EXPECT_EQ(relays.of_message(0, 3), program::no_rank) << "no relay if both ranks are in one node";
 }
 
 // NCCL gathers all messages of a NIC at its first GPU. A channel only needs a GPU that is near the NIC.
@@ -229,7 +231,8 @@ TEST(Relays, NeedDirectLinksAndALibraryThatHasThem) {
   EXPECT_FALSE(Relays(with_pxn(library()), node_of(4, 0)).any());
 }
 
-// No put crosses rails any more. What does not stay on its sender's rail is stored once more, at the relay.
+// With PXN no put crosses rails. Messages to a rail other than the sender's are stored at a relay first, which adds
+// bytes on the links.
 TEST(Messages, PxnStoresToTheRailAndPutsAlongIt) {
   for (const link::Wiring wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
     for (const double bytes : {1., 100e3, 1234567.}) {
@@ -259,8 +262,8 @@ TEST(Messages, PxnStoresToTheRailAndPutsAlongIt) {
   }
 }
 
-// Slots are staged at the relay: the store window lets 50 B/ns pass instead of the 100 of a copy, so a slot takes 2.048
-// instead of 1.024, and stores arrive 0.5 later.
+// Slots are staged at the relay. The store window limits stores to 50 B/ns, where a copy has 100 B/ns, so a slot takes
+// 2.048 instead of 1.024, and stores arrive 0.5 later.
 TEST(Messages, ARelayedSlotTakesItsStoresLonger) {
   libraries::EquippedSystem system = example_equipped(2, 2);
   const auto time = [&](const LibrarySpec& spec) {
@@ -269,7 +272,7 @@ TEST(Messages, ARelayedSlotTakesItsStoresLonger) {
   EXPECT_NEAR((time(with_pxn(library(1))) - time(library(1))).us(), 2.048 - 1.024 + 0.5, 1e-3);
 }
 
-// An All-to-All without PXN is bound by what the fabric carries between rails, here an eighth of what the NICs carry.
+// An All-to-All without PXN is limited by the fabric's bandwidth between rails, here an eighth of the NICs' bandwidth.
 TEST(Messages, PxnGainsWhereTheFabricIsNarrowBetweenRails) {
   libraries::EquippedSystem system = example_equipped(4, 2);
   system.fabric.emplace();
@@ -286,7 +289,7 @@ TEST(Messages, PxnGainsWhereTheFabricIsNarrowBetweenRails) {
   EXPECT_GE(along, 4 * bytes / 25e9 * 1e6);
   EXPECT_LE(along, 1.25 * 4 * bytes / 25e9 * 1e6);
   const double star = time_us(example_equipped(4, 2), with_pxn(spec), bytes);
-  EXPECT_NEAR(along / star, 1, 0.01) << "and nothing is left of the narrow part";
+  EXPECT_NEAR(along / star, 1, 0.01) << "with PXN, the narrow part of the fabric has no effect";
 }
 
 Time all_to_all_time(const libraries::EquippedSystem& system, const LibrarySpec& spec,
@@ -309,7 +312,7 @@ TEST(Messages, ItsTimeHasNoLaunchInIt) {
 // --- Channels
 // -----------------------------------------------------------------------------------------------------------
 
-// NCCL 2.28 on GPUs with 18 NVLinks: worked out by hand from src/enqueue.cc.
+// The message sizes of NCCL 2.28 on GPUs with 18 NVLinks, worked out by hand from src/enqueue.cc.
 LibrarySpec nccl(std::int64_t channels) {
   LibrarySpec made = library(channels, 64, 8);
   made.peers_at_once = 8;
@@ -325,7 +328,7 @@ TEST(MessageDeal, ChannelsOfAPeerByMessageSize) {
   };
   EXPECT_EQ(shares(32, 4, 1), 1);
   EXPECT_EQ(shares(32, 4, 65537), 2);
-  EXPECT_EQ(shares(32, 4, 1e6), 8) << "so that four peers get 8 of 32 channels";
+  EXPECT_EQ(shares(32, 4, 1e6), 8) << "each of four peers gets 8 of 32 channels";
   EXPECT_EQ(shares(32, 4, 128 * 1048576.), 8);
   EXPECT_EQ(shares(32, 4, 256 * 1048576.), 16) << "no share above 16 MiB";
   EXPECT_EQ(shares(32, 2, 1e9), 32);
@@ -360,16 +363,18 @@ TEST(MessageDeal, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
   EXPECT_EQ(dealt.work[0][2].size(), 4);
 }
 
-// Between nodes: rounds of the library's schedule, worked out by hand from src/init.cc (ncclP2pSchedule).
+// The rounds of NCCL's schedule between nodes, worked out by hand from src/init.cc (ncclP2pSchedule).
 TEST(Turns, GoThroughGroupsInItsOrder) {
-  const Turns turns = Turns::of(20, 4, 8);  // 5 nodes of 4; of 0, 1, 3, 6, 2, 7, 5, 4 (mod 8) those below 5 are groups
+  // 5 nodes of 4 GPUs are 5 groups. The schedule takes the numbers below 5 of 0, 1, 3, 6, 2, 7, 5, 4, which are the
+  // triangular numbers modulo 8.
+  const Turns turns = Turns::of(20, 4, 8);
   EXPECT_EQ(turns.group(), 4);
   std::vector<Rank> met;
   for (Rank turn = 0; turn < 20; turn += 4) met.push_back(turns.to(1, turn));
   EXPECT_EQ(met, (std::vector<Rank>{1, 5, 13, 9, 17}));
-  EXPECT_EQ(turns.to(3, 1), 0) << "inside a group behind each other";
-  EXPECT_EQ(Turns::of(24, 12, 8).group(), 4) << "the largest group that cuts nodes evenly";
-  EXPECT_EQ(Turns::of(12, 12, 8).group(), 12) << "one node";
+  EXPECT_EQ(turns.to(3, 1), 0) << "in turn 1 a rank sends to the next rank of its group";
+  EXPECT_EQ(Turns::of(24, 12, 8).group(), 4) << "the largest number that divides both 12 GPUs and 8 peers";
+  EXPECT_EQ(Turns::of(12, 12, 8).group(), 12) << "in one node, all ranks are one group";
 }
 
 TEST(Turns, EveryPairMeetsOnceAndAtBothEnds) {
@@ -389,7 +394,8 @@ TEST(Turns, EveryPairMeetsOnceAndAtBothEnds) {
   }
 }
 
-// A peer in another node gets two channels, or four if its NIC has 50 GB/s, but never more than leave channels for all.
+// A peer in another node gets two channels, or four if the NIC has 50 GB/s. With many peers each gets fewer, so that
+// the channels suffice for all peers.
 TEST(MessageDeal, ChannelsOfAPeerOfAnotherNodeByItsNic) {
   LibrarySpec between = nccl(32);
   between.network = MessageSpec{.channels_per_peer = 2,
@@ -407,7 +413,7 @@ TEST(MessageDeal, ChannelsOfAPeerOfAnotherNodeByItsNic) {
   EXPECT_EQ(shares(16, 50e9, 1e8), 2);
   EXPECT_EQ(shares(64, 50e9, 1e8), 1);
   const MessageDeal apart = deal_messages(between, turns_on(8, 2, between), every_turn(16), RankNetwork{50e9}, 1e8);
-  EXPECT_EQ(apart.work.size(), 8) << "four channels for the own node, four others for the other one";
+  EXPECT_EQ(apart.work.size(), 8) << "four channels for the own node, and four others for the other node";
   EXPECT_EQ(apart.slot, apart.network_slot);
   EXPECT_EQ(deal_messages(between, turns_on(8, 2, between), every_turn(16), RankNetwork{50e9}, 1e5).network_slot,
             32768);
@@ -465,7 +471,7 @@ std::string name_of(const Shape& s) {
          " a peer, " + std::to_string(s.bytes) + " bytes";
 }
 
-// What leaves a GPU arrives at another one exactly once, and no link carries anything else.
+// All data that leaves a GPU arrives at another GPU exactly once, and links carry nothing else.
 TEST(Messages, EveryByteTravelsOnce) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
@@ -497,7 +503,7 @@ TEST(Messages, EveryByteTravelsOnce) {
   }
 }
 
-// A collective takes as many workgroups as it has channels with work, whatever the number of its peers.
+// An All-to-All takes as many workgroups as it has channels with work, however many peers there are.
 TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
@@ -512,7 +518,7 @@ TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   }
 }
 
-// Every filled slot is announced once, and no more credits return than somebody waits for.
+// Every filled slot raises its flag once, and a receiver returns only as many credits as the sender waits for.
 TEST(Messages, FlagsReachTheirFinalValues) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
@@ -535,7 +541,7 @@ TEST(Messages, FlagsReachTheirFinalValues) {
 TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {2, 2}}) {
     for (const std::int64_t slots : {1, 2, 3}) {
-      LibrarySpec slow = library(16, 2, slots);  // every turn on channels of its own
+      LibrarySpec slow = library(16, 2, slots);  // enough channels that no two turns share one
       slow.network = slow.node;
       slow.peers_at_once = 1;
       const Ran ran = run(example_equipped(gpus, nodes), slow, 20 * slot);
@@ -565,7 +571,7 @@ TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
         }
       }
       if (slots > 1 || nodes > 1) continue;
-      EXPECT_EQ(tightest, Time::from_us(0.5 + 0.1 + 1)) << "credit, poll, step overhead";
+      EXPECT_EQ(tightest, Time::from_us(0.5 + 0.1 + 1)) << "the sender waits for credit, poll and step overhead";
     }
   }
 }

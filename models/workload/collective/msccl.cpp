@@ -22,7 +22,7 @@ namespace {
 using libraries::LibrarySpec;
 using Loaded = std::shared_ptr<const msccl::Algorithm>;
 
-// True if the library has this collective itself, for sizes that no file accepts.
+// True if the library has its own algorithm for this collective, which runs if no file accepts the size.
 bool has_own(Kind kind) { return kind < Kind::send && kind != Kind::reduce; }
 
 bool divides(const msccl::Algorithm& algorithm, std::uint64_t bytes, builder::DataType dtype) {
@@ -68,7 +68,7 @@ class Appending {
     return algorithm && (divides(*algorithm, bytes_, spec_.dtype) || fail_to_divide(*algorithm)) && append(algorithm);
   }
 
-  // Metrics of an algorithm that encodes, known once it was appended.
+  // Metrics of an algorithm that encodes, known after the algorithm has been appended.
   std::vector<std::pair<std::string, double>> stated;
 
  private:
@@ -89,8 +89,8 @@ class Appending {
     auto algorithm = msccl::read_xml(file.string(), diagnostics_);
     if (!algorithm) return nullptr;
     if (!fits(*algorithm, file.string())) return nullptr;
-    // The time of an algorithm with a wrong result is of no use, so it is proved first. Sizes at which it deadlocks are
-    // reported by the run, and a library without the protocol by append().
+    // The time of an algorithm with a wrong result is of no use, so the algorithm is proved first. The run reports the
+    // sizes at which it deadlocks, and append() reports a library without its protocol.
     const libraries::ProtocolSpec* protocol = collective::protocol_of(*library_->channels, algorithm->protocol);
     const auto verdict =
         msccl::proved(*algorithm, protocol ? fifo_of(*protocol) : msccl::default_fifo(algorithm->protocol));
@@ -205,7 +205,7 @@ class Appending {
     return true;
   }
 
-  // Finds the steps that move encoded chunks. False if the codec and the algorithm do not match.
+  // Finds the steps that move encoded chunks. Returns false if the codec and the algorithm do not match.
   bool follow_codings(const msccl::Algorithm& algorithm, const msccl::Fifo& fifo, proof::Codings& codings) {
     if (!codes(algorithm))
       return !spec_.codec || !spec_.files.empty() ||
@@ -233,11 +233,12 @@ class Appending {
 void MscclSpec::describe(config::Describer<MscclSpec>& d) {
   d.component(
       "msccl",
-      "A custom collective algorithm, thread block by thread block: MSCCL XML, or a program included in Moire.");
-  d.field("file", &MscclSpec::file, "The algorithm; its window of sizes is ignored").exists();
+      "A custom collective algorithm, simulated thread block by thread block: MSCCL XML, or a program included in "
+      "Moire.");
+  d.field("file", &MscclSpec::file, "The algorithm, an MSCCL XML file; its minBytes and maxBytes are ignored").exists();
   d.field("files", &MscclSpec::files,
-          "Algorithms of one collective: the first one whose window of sizes and place fit runs; if none fits, the "
-          "library's own algorithm runs")
+          "MSCCL XML files of one collective: the first algorithm runs that allows the size (minBytes, maxBytes) and "
+          "in-place or out-of-place buffers; if there is none, the library's own algorithm runs")
       .exists()
       .or_default();
   d.field("program", &MscclSpec::program,
@@ -271,7 +272,7 @@ bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::
 
 namespace {
 
-// Gives no bandwidths, only the metrics of an algorithm that encodes, which follow from its proof.
+// Returns no bandwidths, only the metrics of an algorithm that encodes, which follow from the algorithm's proof.
 builder::Exchange exchange_of(const config::Node& node, const libraries::EquippedSystem& system) {
   config::Diagnostics told;  // not needed: append has reported all errors
   const auto spec = *config::parse<MscclSpec>(node, told);

@@ -1,5 +1,5 @@
-// The operator msccl: a custom algorithm, read from MSCCL XML or compiled from a program that comes with Moire, run by
-// a library's kernel.
+// The operator msccl runs a custom algorithm in a library's kernel. The algorithm is read from MSCCL XML, or compiled
+// from a program that comes with Moire.
 #pragma once
 
 #include <filesystem>
@@ -16,13 +16,13 @@ namespace moire::collective {
 
 struct MscclSpec {
   std::optional<std::filesystem::path> file;
-  std::vector<std::filesystem::path> files;  // the first one that accepts the size and place runs
+  std::vector<std::filesystem::path> files;  // the first file that accepts the size and `in_place` runs
   std::optional<config::Node> program;       // one of models/algorithms/mscclang: its name and parameters
   Bytes bytes;                               // size of the whole buffer
   builder::DataType dtype = builder::DataType::fp32;
-  bool in_place = true;                           // for `files`: take algorithms for in-place buffers
+  bool in_place = true;                           // for `files`: true if input and output are one buffer
   std::optional<codec::CodecSpec> codec;          // of the steps that encode and decode
-  std::optional<libraries::LibrarySpec> library;  // absent: the system's
+  std::optional<libraries::LibrarySpec> library;  // absent: the library of the system
   static void describe(config::Describer<MscclSpec>& d);
 };
 

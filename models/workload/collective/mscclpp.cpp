@@ -31,7 +31,7 @@ class Appending {
     }
     const std::optional<Plan> plan = read();
     if (!plan || !fits(*plan)) return false;
-    // The time of a plan with a wrong result is of no use, so it is proved first.
+    // The time of a plan with a wrong result is of no use, so the plan is proved first.
     const auto found = mscclpp::proved(*plan, text_);
     for (const config::Diagnostic& error : found->sorted()) diagnostics_.error(error.place, error.what, error.remedy);
     return found->ok() && append(*plan);
@@ -58,7 +58,7 @@ class Appending {
     const double bytes = spec_.bytes.value;
     bytes_ = static_cast<std::uint64_t>(bytes);
     const std::uint64_t chunks = mscclpp::message_chunks(plan);
-    if (chunks == 0) return true;  // the proof reports it
+    if (chunks == 0) return true;  // the proof reports a plan without chunks
     const std::uint64_t unit = chunks * plan.alignment;
     if (bytes_ % unit != 0)
       return fail(fmt::format("{} B cannot be divided into whole units of {} B for each of {} chunks", bytes_,
@@ -100,8 +100,11 @@ class Appending {
 void MscclppSpec::describe(config::Describer<MscclppSpec>& d) {
   d.component(
       "mscclpp",
-      "An execution plan of MSCCL++ (JSON), thread block by thread block. It is proved correct before it is timed.");
-  d.field("plan", &MscclppSpec::plan, "The plan, in either schema").exists();
+      "An execution plan of MSCCL++ (JSON), simulated thread block by thread block. It is proved correct before it is "
+      "timed.");
+  d.field("plan", &MscclppSpec::plan,
+          "The plan, a JSON file in schema 1 (`inputChunks`) or schema 2 (`input_chunks`) of MSCCL++")
+      .exists();
   d.field("bytes", &MscclppSpec::bytes,
           "Bytes of a rank's input buffer (all-gather: output buffer); each chunk must be a multiple of the plan's "
           "buffer_alignment")

@@ -1,4 +1,5 @@
-// The operator mscclpp: an execution plan of MSCCL++, simulated thread block by thread block as its executor runs it.
+// The operator mscclpp simulates an execution plan of MSCCL++ as the executor of MSCCL++ runs the plan, thread block by
+// thread block.
 #pragma once
 
 #include <filesystem>

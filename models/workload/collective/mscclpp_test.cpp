@@ -1,5 +1,5 @@
-// Plans on the machine of round numbers: the time of single operations, laws that hold for every plan, and that every
-// plan which the checker accepts ends.
+// Tests MSCCL++ plans on the example machine (tests/support/example_equipped.hpp), whose values are round numbers: the
+// time of single operations, and laws that hold for every plan. Every plan that the checker accepts must end.
 #include "models/workload/collective/mscclpp.hpp"
 
 #include <gmock/gmock.h>
@@ -81,7 +81,8 @@ replay::Result run(const libraries::EquippedSystem& system, const Plan& plan, st
   return replay::Replay(*machine, program).run();
 }
 
-// One block and one chunk per GPU, gathered in place.
+// Makes an in-place all-gather of two GPUs, in which each GPU has one thread block with the operations `ops` and one
+// chunk of input.
 Plan pair(const std::vector<std::string>& ops) {
   return read("pair", Example::of_two([&](int, int) { return std::vector<std::vector<std::string>>{ops}; }).text());
 }
@@ -91,8 +92,8 @@ constexpr std::uint64_t round_of_64 = std::uint64_t{64} * 16;  // bytes that 64 
 TEST(PlanKernel, APutIsALoadAStoreAndASignal) {
   const Plan plan = pair({mscclpp::signal(), mscclpp::wait(), move("put", {at("i", 0)}, {peers(1, 0)}), nop(),
                           mscclpp::signal(), mscclpp::wait()});
-  // In order: setup; operation and fence, store, poll; operation and load; operation and barrier; operation and fence,
-  // store, poll.
+  // The terms are, in order: setup; operation with fence, store latency, poll; operation, load; operation with barrier;
+  // operation with fence, store latency, poll.
   const Time whole = Time::from_ns(1000 + 210 + 500 + 100 + 10 + 400 + 30 + 210 + 500 + 100);
   EXPECT_EQ(run(example_equipped(2), plan, 2 * round_of_64).end, whole);
   EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end, whole);  // half of the threads have no data
@@ -109,20 +110,21 @@ TEST(PlanKernel, AGetLoadsFromThePeer) {
 
 TEST(PlanKernel, PacketsNeedNoSignal) {
   const Plan plan = pair({move("ppkt", {at("i", 0)}, {peers(2, 0)}), move("upkt", {at("s", 0)}, {at("o", 1)})});
-  // The last packet leaves the time of a load after the first, and the poll finds it.
+  // Packets leave after one load (400 ns) and arrive 500 ns later, and the receiver's poll takes 100 ns.
   const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data per thread
   EXPECT_EQ(result.end, Time::from_ns(1000 + 10 + 400 + 500 + 100));
-  EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each sends 512 B and as many bytes of flags
+  EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each GPU sends 512 B of data and 512 B of flags
 }
 
 TEST(PlanKernel, APortInANodeIsTheCopyEngineAndAThreadOfTheHost) {
   const Plan plan = pair({move("pws", {at("i", 0)}, {peers(1, 0)}, mscclpp::over_port), mscclpp::wait(0, "port")});
   constexpr std::uint64_t bytes = 112000;  // 1.12 us of the engine's 100 GB/s
-  // In order: setup; operation and fence; host proxy; first command and data; next command and 8 B of semaphore; poll.
-  const Time signal{80};  // 8 B
+  // The terms are, in order: setup; operation with fence; host proxy; first command, data; next command of the engine,
+  // which writes 8 B of semaphore; poll.
+  const Time signal{80};  // 8 B at the engine's 100 GB/s, in ps
   EXPECT_EQ(run(example_equipped(2), plan, 2 * bytes).end,
             Time::from_ns(1000 + 210 + 300 + 10000 + 1120 + 2000 + 100) + signal);
-  // If the command was measured between events, it takes less by the time of the events.
+  // If the first command was measured between events, the time of the events is subtracted.
   libraries::EquippedSystem system = example_equipped(2);
   system.node.gpu.host.event_pair = Time::from_us(4);
   EXPECT_EQ(run(system, plan, 2 * bytes).end, Time::from_ns(1000 + 210 + 300 + 6000 + 1120 + 2000 + 100) + signal);
@@ -151,7 +153,7 @@ TEST(PlanKernel, ASumLoadsFromPeersAndKeepsItsOwn) {
             Time::from_ns(1000 + 810 + 10 + 2 * 500 + 400 + 30 + 810));  // two signals and waits
 }
 
-// Pipelines run in rounds and move all bytes, whatever is left for the last round.
+// Pipelines run in rounds and move all bytes, also if the last round has fewer bytes.
 TEST(PlanKernel, PipelinesMoveAllBytes) {
   const Plan plan = pair(
       {mscclpp::signal(), mscclpp::wait(),
@@ -177,7 +179,7 @@ TEST(PlanKernel, WhatChannelsDoNotDoIsRefusedWhereItStands) {
                                                  {mscclpp::wait()}};
   });
   EXPECT_THAT(refusal(read("two", two.text()), 32, 2),
-              testing::HasSubstr("gpu 0 tb 1 op 0 (wait) waits for the same thing as tb 0"));
+              testing::HasSubstr("gpu 0 tb 1 op 0 (wait) waits for the same channel or semaphore as tb 0"));
 }
 
 constexpr const char* plans[] = {"tests/data/allgather_puts.plan.json",
@@ -192,14 +194,14 @@ constexpr const char* plans[] = {"tests/data/allgather_puts.plan.json",
                                  "configs/algorithms/2gpu_all_gather_port.plan.json",
                                  "configs/algorithms/8gpu_all_reduce_packets.plan.json"};
 
-// Tolerance: every step may round by a picosecond, and the parts of blocks differ by a unit, which changes the order in
-// which their stores contend.
+// Tolerance of the comparison of times. Every step may round by a picosecond. The parts of thread blocks may differ by
+// one unit, which changes the order in which their stores contend.
 constexpr double as_soon = 1 - 1e-4;
 
 class Laws : public ::testing::TestWithParam<const char*> {
  protected:
   Laws() : plan_(shipped(GetParam())), system_(example_equipped(plan_.ranks())) {
-    system_.node.gpu.compute.groups = {{.cus = 16, .count = 2}};  // 32 CUs: room for 32 thread blocks
+    system_.node.gpu.compute.groups = {{.cus = 16, .count = 2}};  // 32 CUs hold 32 thread blocks
     unit_ = std::uint64_t{mscclpp::message_chunks(plan_)} * plan_.alignment;
   }
   replay::Result time(std::uint64_t units) const { return run(system_, plan_, units * unit_, plan_.threads); }
@@ -231,9 +233,9 @@ TEST_P(Laws, MoreBandwidthIsNeverLater) {
   }
 }
 
-// The links carry what operations store at peers and the semaphores that copy engines write.
+// The links carry the data that operations store at peers, and the semaphores that copy engines write.
 TEST_P(Laws, BytesOnTheLinksAreThoseOfThePlan) {
-  constexpr std::uint64_t units = 32 * 21;  // divides into whole parts for all blocks that share an operation
+  constexpr std::uint64_t units = 32 * 21;  // a multiple of the number of thread blocks that share any operation
   const double chunk = static_cast<double>(units * unit_ / mscclpp::message_chunks(plan_));
   double bytes = 0;
   for (const mscclpp::Gpu& gpu : plan_.gpus) {

@@ -1,4 +1,5 @@
-// NCCL's profile against captured launches of NCCL 2.28 on 2 and 4 H200: grid and threads by size and limit of CTAs.
+// Compares NCCL's profile with captured launches of NCCL 2.28 on 2 and 4 H200: the grid and the threads of each kernel,
+// by size of the collective and limit of CTAs.
 #include <gmock/gmock.h>
 
 #include <array>

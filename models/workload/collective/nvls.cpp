@@ -28,8 +28,10 @@ class NvlsBody final : public program::KernelBody {
     NvlsParts parts;  // one for each rank
     std::uint32_t slots = 1;
     Time setup, overhead;
-    double spread = 0;                      // share of the overhead by which it varies
-    program::FlagBlock ready, done, freed;  // per channel: chunks ready to be summed, stored to the buffers, copied out
+    double spread = 0;  // largest deviation of a chunk's overhead from `overhead`, as a share of it
+    // One flag per channel each: `ready` counts chunks to be summed, `done` results stored to the buffers, and `freed`
+    // chunks whose buffers can be used again.
+    program::FlagBlock ready, done, freed;
   };
   enum Strand : std::uint32_t { scatter, reduce, gather, strands_of_all };
 
@@ -52,7 +54,7 @@ class NvlsBody final : public program::KernelBody {
       phase.duration = terms_.setup;
       return true;
     }
-    const std::uint32_t parts = moves + terms_.ranks;  // steps of a chunk: wait, overhead, move, a flag to each rank
+    const std::uint32_t parts = moves + terms_.ranks;  // phases of a chunk: wait, overhead, move, a flag to each rank
     const auto channel = static_cast<std::uint32_t>(workgroup);
     const std::uint32_t loop = (number - 1) / parts, part = (number - 1) % parts;
     if (!terms_.parts.has(channel, loop)) return false;
@@ -77,8 +79,9 @@ class NvlsBody final : public program::KernelBody {
  private:
   enum Part : std::uint32_t { waits, thinks, works, moves };
 
-  // The first group reuses a buffer after `slots` chunks, once its data have been taken: in an all-reduce by the rank's
-  // own gather, else by the last group of every rank. The other groups wait for the group before them, of every rank.
+  // The first group uses a buffer again after `slots` chunks. It waits until the buffer's data have been taken: in an
+  // all-reduce by gather of the same rank, in other collectives by the last group of every rank. The other groups wait
+  // until the group before them has done its work on every rank.
   void wait(Rank rank, std::uint32_t channel, Strand strand, std::uint32_t loop, Phase& phase) const {
     const bool first = strand == strands_.front();
     if (first && loop < terms_.slots) return;
@@ -178,7 +181,7 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
 }
 
 constinit const ChannelAlgorithm nvls_algorithm{.name = "nvls",
-                                                .expectation = nullptr,  // it is in ChannelsSpec::nvls
+                                                .expectation = nullptr,  // the estimate is in ChannelsSpec::nvls
                                                 .does = [](Kind kind) { return kind != Kind::broadcast; },
                                                 .wrong_machine = wrong_machine,
                                                 .hops = [](const machine::SystemSpec&, Kind) { return Hops{}; },

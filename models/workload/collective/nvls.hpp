@@ -1,4 +1,5 @@
-// NVLS (NVLink SHARP): collectives through the switch of a node, which multicasts and sums.
+// NVLS (NVLink SHARP) runs collectives through the switch of a node, which copies stores to all GPUs of the node and
+// sums loads from all of them.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,8 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
 void append_nvls_between(builder::Builder& build, const libraries::LibrarySpec& library, Algorithm algorithm,
                          double bytes, std::uint32_t channels, const std::string& name);
 
-// The bytes that owners of parts and their channels have in a loop over chunks.
+// The sizes of the chunks that channels move. A buffer has one part per owner, each channel has a share of every part,
+// and in each pass of its loop a channel moves one chunk of its share of every part.
 struct NvlsParts {
   std::uint32_t owners = 0;
   Parts parts;    // of the buffer, one for each owner
@@ -49,15 +51,16 @@ struct NvlsParts {
   }
   bool has(std::uint32_t channel, std::uint32_t loop) const { return loop * chunk < shares.of(channel); }
 };
-// Halves `chunk` for each entry of `halved_below` that exceeds a channel's number of chunks of a part, but not below
-// `smallest`, doubled for each entry that follows (NCCL: calcCollChunking).
+// Chooses the size of chunks. For each entry of `halved_below`, the function halves `chunk` if a channel has fewer
+// chunks of a part than the entry. The lower limit is `smallest` at the last entry, and at each earlier entry twice the
+// limit of the next entry (NCCL: calcCollChunking).
 NvlsParts nvls_parts(const Parts& parts, std::uint32_t owners, std::uint32_t channels, double chunk, double smallest,
                      const std::vector<double>& halved_below);
 
-// Null if the node's switch can copy and sum for its GPUs; else why not.
+// Returns the reason if the node's switch cannot copy and sum for its GPUs, and otherwise nothing.
 std::optional<std::string> no_nvls(const machine::SystemSpec& system);
 
-// A loop of `threads` threads that loads and stores through the switch, or within the GPU.
+// Returns the shape of a loop of `threads` threads that loads and stores through the switch, or within the GPU.
 program::PhaseShape nvls_shape(const libraries::ChannelsSpec& channels, const char* name, std::int64_t threads);
 
 }  // namespace moire::collective

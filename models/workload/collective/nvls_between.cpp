@@ -1,10 +1,11 @@
-// All-reduces by NVLS over several nodes. Of the GPUs of a node, one for each NIC has a part of the buffer. Scatter and
-// gather are those of one node (nvls.cpp). Reduce loads the node's sums of the part from its switch and sends them to
-// other nodes; broadcast stores what comes back to all GPUs of the node.
-//   nvls_tree   the same GPUs of all nodes form a pair of binary trees, which the channels take in turns. Reduce adds
-//               the sums of the children and sends to the parent; at the root it stores the result to the node and
-//               sends it to the children. Broadcast passes it on to the children.
-//   nvls_sharp  the switches between the nodes add up what reduce sends, and send the sum back.
+// Runs all-reduces by NVLS over several nodes. One GPU per NIC of a node owns a part of the buffer. The threads of a
+// channel form four groups. Scatter copies the input to buffers that the node's switch can reach, and gather copies
+// from buffers to the output, as in one node (nvls.cpp). Reduce loads the sums of a part over the node's GPUs from the
+// switch and sends them to other nodes. Broadcast stores the results that come back to all GPUs of the node.
+//   nvls_tree   The GPUs of the same number in all nodes form a pair of binary trees, which the channels take in turns.
+//               Reduce adds the children's sums and sends the total to the parent. At the root, reduce stores the
+//               result to all GPUs of the node and sends it to the children. Broadcast forwards it to the children.
+//   nvls_sharp  The switches between the nodes add up the sums that reduce sends, and send the result back.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +25,8 @@ using program::Phase;
 
 constexpr std::uint32_t most_below = 2;
 
-// Shapes of one kind of node. The root of a tree has others, with the threads of one node.
+// The shapes of a node that is not the root of a tree. The root has a second set of these shapes, in which each group
+// has as many threads as with NVLS in one node.
 enum Shape : std::uint16_t {
   scatter_loop,
   reduce_loop,
@@ -39,15 +41,16 @@ class NvlsBetween final : public program::KernelBody {
   struct Terms {
     part::Reach reach;
     std::vector<Rank> owners;  // GPUs of a node that have a part
-    std::vector<Tree> trees;   // of nodes; none: switches sum
+    std::vector<Tree> trees;   // of nodes; empty: the switches between nodes sum
     NvlsParts parts;
     std::int64_t slots = 1;
     Time setup, overhead;
     double spread = 0;
-    // Per channel: chunks that are ready to be summed, stored to the buffers, and copied out.
+    // One flag per channel each: `ready` counts chunks to be summed, `done` results stored to the buffers, and `freed`
+    // chunks that gather has copied out.
     program::FlagBlock ready, done, freed;
-    // Three per channel: chunks that came from the children and from the parent (or as a sum), and chunks that the
-    // parent (or the own broadcast) and the children have taken.
+    // `ends` flags per channel each. `filled` counts the chunks that came from each child and from the parent (or as a
+    // sum from the switches). `taken` counts the chunks that the parent (or the own broadcast) and each child took.
     program::FlagBlock filled, taken;
   };
   static constexpr std::uint32_t ends = most_below + 1;  // flags of a channel in `filled` and in `taken`
@@ -127,7 +130,7 @@ class NvlsBetween final : public program::KernelBody {
     return true;
   }
 
-  // The rank that raises flag `index` of `filled` or `taken`, for reports.
+  // Returns the rank that raises flag `index` of `filled` or `taken`, for deadlock reports.
   Rank raiser(Rank rank, std::uint32_t index, bool filled) const {
     const Rank node = terms_.reach.node_of(rank), gpu = terms_.reach.gpu_of(rank);
     if (sums()) return rank;
@@ -142,21 +145,21 @@ class NvlsBetween final : public program::KernelBody {
  private:
   enum Flags : std::uint8_t { ready, done, freed, filled, taken };
   static constexpr Rank own_rank = UINT32_MAX;
-  // Ways of puts along a tree edge; each has queue pairs of its own.
+  // The purposes of puts along an edge of a tree. Puts of each purpose have queue pairs of their own.
   enum Way : std::uint8_t { up, taken_up, down, taken_down };
   struct Action {
     enum What : std::uint8_t { wait, think, work, signal, put };
     What what;
     Flags flags = ready;
-    std::uint32_t end = 0;  // of `filled` and `taken`
+    std::uint32_t end = 0;  // number of the flag among a channel's flags in `filled` or `taken`
     std::uint16_t shape = 0;
-    std::int64_t each = 1;  // raises per chunk
-    bool late = false;      // waits for a place in a FIFO, not for data
+    std::int64_t each = 1;  // how often the flag is raised per chunk
+    bool late = false;      // true if the action waits for a free place in a buffer, not for data
     Rank to = own_rank;     // signal: a GPU of the node; put: a node
     bool data = false;
     Way way = up;
   };
-  // A node in one of the trees.
+  // The place of a node in one of the trees.
   struct Role {
     bool top = false;
     Rank parent = 0;
@@ -279,7 +282,7 @@ std::vector<Rank> owners_of(const machine::SystemSpec& system) {
 }
 
 std::optional<std::string> no_tree(const machine::SystemSpec& system) {
-  if (system.nodes < 2) return "nvls_tree connects nodes, but there is only one";
+  if (system.nodes < 2) return "nvls_tree connects nodes, but there is only one node";
   return no_nvls(system);
 }
 
@@ -288,7 +291,7 @@ std::optional<std::string> no_sharp(const machine::SystemSpec& system) {
   if (system.fabric->reduction() == nullptr)
     return "nvls_sharp sums in the switches between nodes, but the fabric has no reduction";
   if (system.network.model == machine::NetworkModel::flow)
-    return "nvls_sharp sums in the switches between nodes, but flows of SimGrid end at NICs (network.model)";
+    return "nvls_sharp sums in the switches between nodes, which network.model: flow (SimGrid) cannot simulate";
   return no_nvls(system);
 }
 
@@ -306,7 +309,7 @@ void append_nvls_between(builder::Builder& build, const libraries::LibrarySpec& 
     const auto pair = trees_of_nodes(static_cast<Rank>(build.system.nodes));
     terms.trees.assign(pair.begin(), pair.end());
   }
-  constexpr std::int64_t many_nodes = 4;  // NCCL: ncclNvlsTuning
+  constexpr std::int64_t many_nodes = 4;  // from this number on, NCCL takes deep_chunk (ncclNvlsTuning)
   const Bytes chunk = build.system.nodes >= many_nodes ? between.deep_chunk.value_or(between.chunk) : between.chunk;
   const auto owners = static_cast<std::uint32_t>(terms.owners.size());
   terms.parts = nvls_parts(cut(bytes, owners, 16), owners, channels, chunk.value, between.smallest_chunk.value,
@@ -354,7 +357,8 @@ constinit const ChannelAlgorithm nvls_tree_algorithm{
         [](const machine::SystemSpec& system, Kind) {
           return Hops{0, 2 * doublings(system.nodes)};
         },
-    // As in a tree: a node sends half of it to its parent in each tree of the pair, and at most as much to each child.
+    // Each tree of the pair handles half of the bytes. A node sends this half to its parent in both trees and, in the
+    // tree in which it is not a leaf, to its two children.
     .traffic = [](Kind, double, double bytes) { return 2 * bytes; },
     .nics_together = true,
     .is_tree = true,

@@ -1,4 +1,4 @@
-// NVLS between nodes of 8 H100, by trees and by switches that sum, with NCCL's profile.
+// Tests NVLS between nodes of 8 H100 with NCCL's profile: by trees (nvls_tree) and by switches that sum (nvls_sharp).
 #include <gmock/gmock.h>
 
 #include "models/hardware/replay/replay.hpp"
@@ -52,7 +52,7 @@ Between run_between(const EquippedSystem& system, Algorithm algorithm, double by
   return ran;
 }
 
-// Each of the owners in a node sends its part once, and gets the sum once.
+// Each GPU that owns a part sends its part once, and gets the sum once. The parts of a node are the whole buffer.
 TEST(NvlsSharp, EveryNodeSendsTheBufferOnce) {
   const double bytes = 32 << 20;
   for (const std::int64_t nodes : {2, 5}) {
@@ -67,14 +67,15 @@ TEST(NvlsTree, EveryEdgeCarriesTheBufferBothWays) {
   const double bytes = 32 << 20;
   for (const std::int64_t nodes : {2, 5, 8}) {
     const Between ran = run_between(sharp(nodes), Algorithm::nvls_tree, bytes);
-    const double chunk = 65536;  // from 4 nodes on; with fewer it is halved at this size
+    const double chunk = 65536;  // the library's chunk from 4 nodes on; with fewer nodes, its chunk is halved to this
     const double edges = 2 * static_cast<double>(nodes - 1);
     EXPECT_EQ(ran.result.traffic.put_bytes.value, edges * (bytes + 8 * bytes / chunk)) << nodes;
   }
 }
 
-// With slow NICs, the time per byte is that of a NIC's share of the byte, because the switches receive and return data
-// at the same time. Inner nodes of trees receive twice as much from their children as they send.
+// With slow NICs, the NICs of a node determine the time per byte. With nvls_sharp, each byte of the buffer passes them
+// once per direction, and switches receive and return data at the same time. With nvls_tree on two nodes, each byte
+// passes them once, too; in larger trees, inner nodes send and receive every byte twice.
 TEST(NvlsBetween, SlowNicsDecide) {
   const std::vector<std::string> slow{"node.nic.bandwidth=40 Gb/s"};
   const double nics = 8 * 40e9 / 8 * 0.994;
@@ -102,7 +103,8 @@ TEST(NvlsBetween, AnySizeEndsOnAnyNumberOfNodes) {
   }
 }
 
-// With fewer NICs than GPUs, one GPU for each NIC has a part. They send as much together.
+// With fewer NICs than GPUs, one GPU for each NIC owns a part. These GPUs together send as many bytes as 8 GPUs with 8
+// NICs.
 TEST(NvlsBetween, OneGpuForEachNic) {
   const EquippedSystem four = sharp(4, {"node.nics=4"});
   const double bytes = 8 << 20;
@@ -110,7 +112,7 @@ TEST(NvlsBetween, OneGpuForEachNic) {
   EXPECT_GT(us(four, Algorithm::nvls_tree, 8 * bytes), 1.2 * us(sharp(4), Algorithm::nvls_tree, 8 * bytes));
 }
 
-// The fabric's sums take their latency once for each level of switches, for a chunk that is alone.
+// For a single chunk, the latency of the fabric's sums counts once for each level of switches.
 TEST(NvlsSharp, TheSwitchesLatencyCountsOnce) {
   const double fast = us(sharp(4), Algorithm::nvls_sharp, 1000);
   const double slow = us(sharp(4, {"fabric.rail_fat_tree.reduction.latency=1200 ns"}), Algorithm::nvls_sharp, 1000);

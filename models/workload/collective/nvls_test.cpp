@@ -1,4 +1,4 @@
-// Reductions and multicasts by the switch of 8 H100 (NVLS), with NCCL's profile.
+// Tests collectives by the switch of a node (NVLS) on 8 H100 with NCCL's profile.
 #include <gmock/gmock.h>
 
 #include "models/workload/collective/algorithms.hpp"
@@ -37,13 +37,13 @@ double port(const EquippedSystem& system) {
          *system.node.gpu.port.multicast_efficiency;
 }
 
-// Bytes through a port: n + n / N in each direction for an all-reduce, the whole output for an all-gather, the whole
-// input for a reduce-scatter.
+// The bytes through the busier direction of a port are n + n / N for an all-reduce of n bytes on N ranks, the whole
+// output for an all-gather, and the whole input for a reduce-scatter.
 TEST(Nvls, APortCarriesAllOwnersStoresAndTheOwnSums) {
   EquippedSystem system = dgx();
   libraries::ChannelsSpec& channels = *system.software.library->channels;
   channels.simple.step_overhead = {};
-  channels.nvls->channels = 64;  // with 16 channels, CUs are nearly as busy with copies as the ports are
+  channels.nvls->channels = 64;  // with 16 channels, the copies keep the CUs nearly as busy as the ports
   constexpr double more = 1 << 30;
   const auto a_byte = [&](Kind kind) {
     return (us(system, kind, 2 * more) - us(system, kind, more)) * 1e-6 / more * port(system);
@@ -103,7 +103,9 @@ TEST(Nvls, ItsNumbersFitEachOther) {
   };
   EXPECT_EQ(wrong("chunk=64 KiB"), "");
   EXPECT_THAT(wrong("smallest_chunk=1 MiB"), testing::HasSubstr("the smallest chunk is larger than a chunk"));
-  EXPECT_THAT(wrong("scatter_threads=1000"), testing::HasSubstr("640 threads, but 1384 scatter, reduce and gather"));
+  EXPECT_THAT(
+      wrong("scatter_threads=1000"),
+      testing::HasSubstr("threads is 640, but scatter_threads, reduce_threads and gather_threads are 1384 together"));
 }
 
 TEST(Nvls, SaysWhereItCannot) {

@@ -1,4 +1,4 @@
-// The operators of a library's collectives, as scenarios name them.
+// Defines the operators of a library's collectives, under the names that scenarios use.
 #include "models/workload/collective/operators.hpp"
 
 #include <cmath>
@@ -71,8 +71,8 @@ void describe_method(Describer<Spec>& d) {
       .choices({{"cu", Engine::cu}, {"dma", Engine::dma}, {"nic", Engine::nic}})
       .or_default();
   d.field("channels", &Spec::channels,
-          "Largest number of channels (workgroups) of the kernel, as NCCL's max CTAs; absent: the library's; with "
-          "engine nic: one per peer")
+          "Largest number of channels (workgroups) of the kernel, as NCCL's max CTAs; absent: the library's number, or "
+          "with engine nic one per peer")
       .range(1, 1024)
       .optional();
   d.field("protocol", &Spec::protocol, "Protocol of the library's FIFOs; auto: the library chooses by size")
@@ -211,8 +211,8 @@ Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
   return made;
 }
 
-// Size and bus bandwidth as nccl-tests defines them (its doc/PERFORMANCE.md): `size` is the largest buffer of a rank,
-// and `on_wire` what a rank has to send per byte of it.
+// Returns the numbers for bandwidths as nccl-tests defines them (its doc/PERFORMANCE.md): `size` is the largest buffer
+// of a rank, and `on_wire` is how many bytes a rank has to send per byte of `size`.
 builder::Exchange exchange_of(const Collective& c, std::int64_t ranks) {
   const auto n = static_cast<double>(ranks);
   builder::Exchange made{.size = c.bytes};
@@ -246,7 +246,7 @@ builder::Operator collective_operator(std::string name) {
         return check(collective_of(spec, system), system);
       });
   made.exchange = [](const config::Node& node, const libraries::EquippedSystem& system) {
-    config::Diagnostics told;  // errors were reported when it was appended
+    config::Diagnostics told;  // not needed: append has reported all errors
     return exchange_of(collective_of(*config::parse<Spec>(node, told), system), system.ranks());
   };
   made.knobs = {{"engine", {"cu", "dma"}, "cu", "", ""},

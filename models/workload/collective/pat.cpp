@@ -1,8 +1,8 @@
-// PAT (parallel aggregated trees, NCCL 2.23): every rank's part spreads over a binary tree of its own, whose root is
-// the rank. The first step goes to the rank farthest away and carries one part; each following step goes half as far
-// and carries twice as many, so that most bytes travel between neighbours. A reduce-scatter is the mirror image:
-// neighbours add up first. Any number of ranks takes ceil(log2(ranks)) distances. NCCL's kernel has several chunks of a
-// tree in flight; here a channel takes them one after the other.
+// PAT (parallel aggregated trees, NCCL 2.23): every rank's part spreads over a binary tree whose root is the rank. The
+// first step goes to the rank farthest away and carries one part. Each following step goes half as far and carries
+// twice as many parts, so that most bytes travel between neighbours. A reduce-scatter is the mirror image: neighbours
+// add up first. Any number of ranks takes ceil(log2(ranks)) distances. NCCL's kernel has several chunks of a tree in
+// flight; in this model a channel takes the chunks one after the other.
 #include <algorithm>
 #include <vector>
 
@@ -74,25 +74,25 @@ class PatProgram final : public ChannelProgram {
     const double of_root = away(rank, ranks_ - offset) * part_ + begin;
     if (turn.own) return {{Buffer::input, begin}, {Buffer::output, of_root}};
     if (gathers_) {
-      // An own part that is not copied is in its place already.
+      // If the rank does not copy its own part, the part is already in its place in the output.
       return {{Buffer::output, of_root}, {Buffer::output, of_root}};
     }
     const Rank distance = 1U << edges_[turn.edge].distance;
     const Place sum = offset == 0 ? Place{Buffer::output, begin} : Place{Buffer::scratch, of_root};
-    const bool has_sum = distance > 1 && offset + 1 < ranks_;  // the neighbour's share was added before
+    const bool has_sum = distance > 1 && offset + 1 < ranks_;  // the neighbour's data have been added before
     return {has_sum ? sum : Place{Buffer::input, of_root}, sum};
   }
 
  private:
-  // Edge of the tree of every root: from the rank at `offset` from the root to the one 2^distance further on
-  // (all-gather), or back (reduce-scatter).
+  // An edge that the tree of every root has. In an all-gather it leads from rank root + offset to rank root + offset +
+  // 2^distance; in a reduce-scatter it leads the other way.
   struct Edge {
-    std::uint32_t distance;  // its logarithm
+    std::uint32_t distance;  // log2 of the distance in ranks
     Rank offset;
-    std::uint32_t number;  // among the edges of this distance
+    std::uint32_t number;  // index among the edges of this distance
   };
   struct Turn {
-    std::uint32_t round = 0;  // one chunk of every part
+    std::uint32_t round = 0;  // in each round, one chunk of every part travels over all edges
     bool own = false;
     bool sends = false;
     std::uint32_t edge = 0;
@@ -113,7 +113,7 @@ class PatProgram final : public ChannelProgram {
     turn.edge = at / 2;
     return turn;
   }
-  // How far the rank is from the root whose part it sends or receives.
+  // Returns how many ranks away from the root the rank is, where the root is the rank whose part it sends or receives.
   Rank offset_of(const Turn& turn) const {
     const Edge& edge = edges_[turn.edge];
     return turn.sends == gathers_ ? edge.offset : edge.offset + (1U << edge.distance);
@@ -127,7 +127,7 @@ class PatProgram final : public ChannelProgram {
   double part_;  // stride in bytes between the ranks' parts of the whole buffer
   Shares shares_;
   std::uint32_t distances_ = 0;
-  std::vector<std::uint32_t> counts_;  // edges by distance
+  std::vector<std::uint32_t> counts_;  // number of edges of each distance
   std::vector<Edge> edges_;            // in the order in which they are used
 };
 
@@ -140,7 +140,7 @@ Hops hops(const machine::SystemSpec& system, Kind) {
 
 constinit const ChannelAlgorithm pat_algorithm{
     .name = "pat",
-    .expectation = nullptr,  // NCCL chooses it by a formula of its own, only for nodes of one GPU
+    .expectation = nullptr,  // NCCL chooses PAT by a separate formula, and only for nodes of one GPU
     .does = [](Kind kind) { return kind == Kind::all_gather || kind == Kind::reduce_scatter; },
     .wrong_machine = nullptr,
     .hops = hops,

@@ -1,5 +1,5 @@
-// Collectives by puts that workgroups issue: one put per peer in another node, and stores to peers in the same node.
-// Then the workgroups wait for what others send. Nothing is staged, and no host thread takes part.
+// Runs collectives by puts that workgroups issue: one put per peer in another node, and stores to peers in the same
+// node. Then the workgroups wait for the data from other ranks. There are no staging buffers and no host threads.
 #include <algorithm>
 
 #include "models/workload/collective/collective.hpp"
@@ -13,7 +13,7 @@ using program::Phase;
 using program::Rank;
 
 constexpr std::int64_t threads = 256;
-constexpr double loads = 4;  // of 16 B that a thread has in flight
+constexpr double loads = 4;  // loads of 16 B that a thread has in flight
 
 class PutsBody final : public program::KernelBody {
  public:
@@ -40,8 +40,8 @@ class PutsBody final : public program::KernelBody {
            arguments_.kind != Kind::broadcast && arguments_.wraps;
   }
 
-  // Puts come first, so that NICs work while workgroups store; then all stores, each divided among the workgroups; then
-  // the waits.
+  // Puts come first, so that NICs work while workgroups store. Then come all stores, each divided among the workgroups,
+  // and then the waits.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     const auto own = static_cast<std::uint32_t>(workgroup);
     const std::uint32_t turns = arguments_.ranks - 1;

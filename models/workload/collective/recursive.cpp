@@ -96,7 +96,7 @@ class RecursiveProgram final : public ChannelProgram {
   struct Exchange {
     std::uint32_t bit;
     Op op;
-    bool second;  // the second exchange with this rank
+    bool second;  // true for the second exchange with the same rank (all-reduce)
   };
 
   void add(std::uint32_t bit, Op op) {

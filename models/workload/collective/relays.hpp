@@ -1,5 +1,6 @@
-// PXN: the GPU through whose NIC a rank sends to a rank of another node. Storing to that GPU over the links of the node
-// costs less than crossing rails in the fabric.
+// Finds the relays of PXN. A rank sends to a rank of another node through the NIC of a relay, a GPU of its own node
+// that is on the receiver's rail. A store to the relay over the links of the node costs less than to cross rails in the
+// fabric.
 #pragma once
 
 #include "models/hardware/machine/spec.hpp"
@@ -17,11 +18,12 @@ class Relays {
   Relays(const libraries::LibrarySpec& library, const machine::NodeSpec& node);
 
   bool any() const { return gpus_ > 1; }
-  // The GPU through which `from` sends a message to `to`: the first GPU of the sender's node whose NIC has the same
-  // number as the receiver's. no_rank if that is the sender, or if both are in one node. A sender that shares this NIC
-  // stores to that GPU all the same: NCCL gathers all messages of a NIC at one GPU.
+  // Returns the relay through which `from` sends a message to `to`: the first GPU of the sender's node whose NIC has
+  // the same number as the receiver's NIC. Returns no_rank if the sender is this GPU, or if both ranks are in one node.
+  // A sender that only shares the relay's NIC also stores to the relay, because NCCL gathers all messages of a NIC at
+  // one GPU.
   Rank of_message(Rank from, Rank to) const;
-  // The same for a channel of a collective, except that a sender which has that NIC sends by itself.
+  // Returns the same for a channel of a collective, except that a sender whose NIC has this number needs no relay.
   Rank of_channel(Rank from, Rank to) const;
 
  private:

@@ -1,4 +1,4 @@
-// Rings: each rank passes on to the next rank what it received from the previous one.
+// Rings: each rank forwards to the next rank the data that it received from the previous rank.
 #include <algorithm>
 
 #include "models/workload/collective/algorithms.hpp"
@@ -20,7 +20,7 @@ class RingProgram final : public ChannelProgram {
         parts_(cut(work.bytes, ranks_)),
         piece_bytes_(work.kind == Kind::reduce_scatter ? parts_.each : work.bytes),
         rings_(rings(work.system, work.one_nic)) {
-    // The bytes that are dealt to channels, and the traffic that each of them causes.
+    // The bytes that are dealt to channels, and the bytes of traffic that each dealt byte causes.
     double dealt = work.bytes, traffic = 1;
     switch (kind_) {
       case Kind::reduce_scatter:
@@ -93,8 +93,8 @@ class RingProgram final : public ChannelProgram {
   }
 
   // In each step a rank handles the piece that the previous rank handled one step earlier. An all-gather begins with
-  // the piece of the rank's own place in the ring; sums begin with the previous piece, so that they end with the rank's
-  // own one.
+  // the piece of the rank's own place in the ring. Reductions begin with the piece of the previous place, so that they
+  // end with the rank's own piece.
   Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
     const std::uint32_t loop = number / ops_;
     const std::uint32_t at = number % ops_;

@@ -35,7 +35,7 @@ class Decomposition {
  private:
   static constexpr int patience = 2'000'000;
 
-  // Each ring leaves GPU 0 by another pair, so the k-th ring goes from GPU 0 to GPU k.
+  // Each ring uses a different pair that begins at GPU 0: the k-th ring goes from GPU 0 to GPU k.
   bool next_ring() {
     if (found_.size() + 1 == n_) return true;
     const auto first = static_cast<Rank>(found_.size() + 1);
@@ -77,7 +77,7 @@ class Decomposition {
   int tried_ = 0;
 };
 
-// All orders of the GPUs that begin with GPU 0. Together they use all pairs equally often.
+// Returns all orders of the GPUs that begin with GPU 0. Together these orders use all pairs equally often.
 std::vector<std::vector<Rank>> all_orders(Rank n) {
   std::vector<Rank> order(n);
   for (Rank i = 0; i < n; ++i) order[i] = i;
@@ -100,7 +100,8 @@ std::vector<std::vector<Rank>> orders_in_node(const machine::SystemSpec& system)
   if (n == 4) return all_orders(n);
   std::vector<std::vector<Rank>> orders = Decomposition(n).find();
   if (!orders.empty()) return orders;
-  // Rings of constant stride, for strides that have no factor in common with n.
+  // No such decomposition was found. Rings of constant stride take its place, for strides without a common factor with
+  // n.
   for (Rank stride = 1; stride < n; ++stride) {
     std::vector<Rank> order;
     Rank at = 0;
@@ -119,7 +120,7 @@ std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system) {
   const auto gpus = static_cast<Rank>(system.node.gpus);
   const auto nics = static_cast<Rank>(system.node.nics);
   std::vector<Rank> used(std::max<Rank>(1, nics), 0);
-  std::vector<std::pair<Rank, Rank>> by_nic;  // GPUs of the same NIC before it, and the GPU
+  std::vector<std::pair<Rank, Rank>> by_nic;  // number of earlier GPUs with the same NIC, and the GPU
   for (Rank gpu = 0; gpu < gpus; ++gpu) by_nic.emplace_back(used[gpu * nics / gpus]++, gpu);
   std::sort(by_nic.begin(), by_nic.end());
   std::vector<Rank> order;

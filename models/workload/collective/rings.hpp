@@ -1,4 +1,4 @@
-// The orders in which rings pass through the ranks.
+// Computes the orders in which rings pass through the ranks.
 #pragma once
 
 #include <vector>
@@ -17,16 +17,16 @@ struct Ring {
   std::vector<Rank> order;     // the rank at each position
 };
 
-// The GPUs of a node, ordered so that neighbours in the list use different NICs where possible: a few channels then use
-// all NICs.
+// Returns the GPUs of a node, ordered so that neighbours in the list use different NICs where possible. Channels take
+// GPUs in this order, so that even a few channels use all NICs.
 std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system);
 
-// The rings that channels take: channel c takes ring c modulo their number. Behind a switch all rings perform alike, so
-// one is enough. In a full mesh a ring uses one link of each GPU, so there are as many as load all links equally, where
-// such a set exists. Between nodes each ring enters and leaves nodes at other GPUs, so that all NICs are used. It
-// enters a node at the GPU number at which it left the previous one (the same rail), so it passes every second node
-// backwards. With `one_nic` it passes none backwards: what leaves a node goes through the NIC by which the ring enters
-// it (PXN).
+// Returns the rings of the channels: channel c takes ring c modulo the number of rings. Behind a switch all rings
+// perform alike, so there is one ring. In a full mesh a ring uses one link of each GPU, so there are as many rings as
+// are needed to load all links equally, where such a set exists. With several nodes, each ring enters and leaves nodes
+// at a different GPU, so that all NICs are used. A ring leaves a node and enters the next one at the same GPU number
+// (the same rail), so it passes every second node backwards. With `one_nic`, a ring passes no node backwards: it leaves
+// a node through the NIC by which it entered the node (PXN).
 std::vector<Ring> rings(const machine::SystemSpec& system, bool one_nic = false);
 
 }  // namespace moire::collective

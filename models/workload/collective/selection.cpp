@@ -30,18 +30,19 @@ const std::optional<ExpectationSpec>& expectation_of(const ChannelsSpec& channel
   return taken ? channels.nvls->expectation : none;
 }
 
-// The rate for a number of nodes: the first of `rates` is for the fewest nodes, the last for all larger numbers.
+// Returns the rate for a number of nodes. The first of `rates` is for the fewest nodes, the last for all larger
+// numbers. `more_nodes` counts the nodes beyond the fewest.
 double of_nodes(const std::vector<BytesPerSecond>& rates, std::int64_t more_nodes, double otherwise) {
   if (rates.empty()) return otherwise;
   return rates[std::min(static_cast<std::size_t>(more_nodes), rates.size() - 1)].value;
 }
 
-// Bytes per second of those links of a GPU that lead to other GPUs of the node.
+// Returns the bytes per second of those links of a GPU that lead to other GPUs of the node.
 double port(const machine::NodeSpec& node) {
   return node.gpu.port.link_bandwidth.value * static_cast<double>(machine::links_in_use(node));
 }
 
-// The rate that the library expects of a rank's port or, with several nodes, of the NICs.
+// Returns the rate that the library expects of a rank's port or, with several nodes, of the NICs.
 double rate_of(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
                const ChannelAlgorithm& algorithm) {
   const bool wired = port(system.node) > 0;
@@ -125,14 +126,14 @@ bool through_nics(const ChannelsSpec& channels, const machine::SystemSpec& syste
   return system.nodes > 1 && channels.network && system.node.nic;
 }
 
-// The channel counts that the library takes with these NICs or with slower ones, so that a faster NIC removes no
-// choice.
+// Returns the numbers of channels that the library takes with these NICs or with slower ones, so that a faster NIC
+// removes no choice.
 std::set<std::int64_t> channels_up_to(const ChannelsSpec& channels, const machine::SystemSpec& system) {
   std::set<std::int64_t> counts{rings_of(channels, system).channels};
   if (!through_nics(channels, system)) return counts;
   const libraries::NetworkRingsSpec& rule = *channels.network;
   const double own = system.node.nic->bandwidth.value;
-  constexpr double most_rates = 16;  // of rings per NIC; with NCCL's 48 GB/s a NIC of 768 GB/s
+  constexpr double most_rates = 16;  // largest number of rings per NIC; with NCCL's 48 GB/s per ring, a NIC of 768 GB/s
   std::vector<double> slower{0, rule.doubled_from.value};
   for (double rates = 1; rates <= most_rates; ++rates) slower.push_back(rates * rule.rate.value);
   for (const double nic : slower)
@@ -183,10 +184,10 @@ double least_time(const ProtocolSpec& protocol, const machine::SystemSpec& syste
   if (system.nodes == 1 && port(system.node) > 0) time = travels / port(system.node);
   if (system.nodes > 1 && system.node.nic) {
     const double nics = static_cast<double>(system.node.nics) * system.node.nic->payload_bandwidth().value;
-    // Rings and trees: what passes one rank's port passes all NICs of the node together. Others: what all ranks of the
-    // node send to other nodes.
+    // In rings and trees, the bytes through one rank's port pass all NICs of the node together once. In other
+    // algorithms, all ranks of the node send to other nodes.
     const double outside = algorithm.nics_together ? travels : travels * gpus * (ranks - gpus) / (ranks - 1);
-    // A tree's busiest node sends to its parent and to two children, or a half of that in each of a pair of trees.
+    // A tree with two nodes sends only half of its traffic out of a node, so half is the bound for all trees.
     time = std::max(time, (algorithm.is_tree ? 0.5 : 1) * outside / nics);
   }
   return time;
@@ -246,7 +247,7 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
 
 Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question) {
   const std::vector<Choice> all = candidates(channels, system, question, rings_of(channels, system).channels);
-  // Without any estimate it is the first candidate: a ring, or the requested algorithm.
+  // If no candidate has an estimate, the choice is the first candidate: a ring, or the requested algorithm.
   const auto* best = all.data();
   for (const Choice& choice : all) {
     if (choice.expected && (!best->expected || *choice.expected < *best->expected)) best = &choice;

@@ -1,4 +1,4 @@
-// Which algorithm, which protocol and how many channels a library chooses.
+// Computes which algorithm, which protocol and how many channels a library chooses.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@ struct Question {
   double bytes;  // input of a rank; for a broadcast, the buffer
   Algorithm algorithm = Algorithm::automatic;
   Protocol protocol = Protocol::automatic;
-  std::optional<std::int64_t> channels{};  // upper limit
+  std::optional<std::int64_t> channels{};  // largest number of channels
 };
 
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  std::uint32_t channels = 1;        // upper limit
-  std::optional<double> expected{};  // seconds; absent if the profile has no estimate
+  std::uint32_t channels = 1;        // largest number of channels
+  std::optional<double> expected{};  // seconds; absent if the library's profile has no estimate
 };
 
-// The protocol as the chosen algorithm uses it: trees have chunks, slices and slots of their own.
+// Returns the protocol as the chosen algorithm uses it. Trees have chunks, slices and slots of their own.
 libraries::ProtocolSpec fitted(libraries::ProtocolSpec protocol, const machine::SystemSpec& system,
                                const Choice& choice, double bytes);
 
 const libraries::ProtocolSpec* protocol_of(const libraries::ChannelsSpec& channels, Protocol protocol);
 
-// The choice that the library expects to end first, among the algorithms and protocols that the question allows and for
-// which the profile has an estimate. It has as many channels as still get the protocol's smallest share each.
+// Returns the choice that the library expects to end first, among the algorithms and protocols that the question allows
+// and for which the profile has an estimate. The choice has as many channels as can each get at least the protocol's
+// smallest share.
 Choice choose(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question);
 
-// All choices that the question allows and the machine can run, with the library's estimates. Channel counts include
-// those that the library takes with slower NICs, so that a faster NIC removes no choice.
+// Returns all choices that the question allows and the machine can run, with the library's estimates. The numbers of
+// channels include those that the library takes with slower NICs, so that a faster NIC removes no choice.
 std::vector<Choice> candidates(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system,
                                const Question& question);
 
-// The number of rings through the NICs of a node, and the most channels that a kernel has.
+// The number of rings through the NICs of a node, and the largest number of channels of a kernel.
 struct Rings {
   double rings = 0;
   std::int64_t channels = 0;
@@ -52,11 +53,11 @@ Rings rings_of(const libraries::ChannelsSpec& channels, const machine::SystemSpe
 // stores to the GPU that has this NIC, so each ring takes the links of one more GPU.
 bool by_one_nic(const libraries::LibrarySpec& library, const machine::SystemSpec& system);
 
-// Lower bound in seconds: the time that the bytes take through ports and NICs, whoever moves them.
+// Returns a lower bound of the time in seconds: the time of the bytes in ports and NICs alone.
 double least_time(const libraries::ProtocolSpec& protocol, const machine::SystemSpec& system, Kind kind,
                   Algorithm algorithm, double bytes);
 
-// The time that the library expects, in seconds.
+// Returns the time in seconds that the library's own cost model predicts.
 double expected(const libraries::ExpectationSpec& expectation, const libraries::ChannelsSpec& channels,
                 const machine::SystemSpec& system, Kind kind, Algorithm algorithm, double bytes);
 

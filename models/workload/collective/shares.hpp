@@ -1,4 +1,4 @@
-// How the bytes of a collective are cut into parts for the ranks and dealt to channels. All sizes are whole bytes.
+// Cuts the bytes of a collective into parts for the ranks, and deals them to channels. All sizes are whole bytes.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,17 +12,17 @@
 
 namespace moire::collective {
 
-inline constexpr double flag_bytes = 8;  // put of a flag without data: a credit or an empty slice
+inline constexpr double flag_bytes = 8;  // size of a put that carries a flag but no data: a credit or an empty slice
 
 struct Shares {
   double bytes = 0;            // of all channels together
-  std::uint32_t channels = 1;  // that get any bytes
-  double share = 0;            // of one channel; the last one's may be smaller
+  std::uint32_t channels = 1;  // number of channels that get any bytes
+  double share = 0;            // bytes of one channel; the last channel may get fewer
   double of(std::uint32_t channel) const { return std::clamp(bytes - channel * share, 0.0, share); }
 };
 
-// A buffer that is cut into one part per rank. All parts are as large as the first, except that the last ones hold what
-// is left, which may be nothing.
+// A buffer that is cut into one part per rank. All parts are as large as the first one, except that the last parts hold
+// the rest of the bytes and may be empty.
 struct Parts {
   double bytes = 0;  // of all parts
   double each = 0;
@@ -33,14 +33,14 @@ inline Parts cut(double bytes, std::uint32_t parts, double unit = 1) {
   return {bytes, std::ceil(std::ceil(bytes / parts) / unit) * unit};
 }
 
-// Throws core::TooLarge for too many pieces, so that a typing error in a chunk size does not make a simulation run for
-// days. `pieces` is the number that all ranks move together.
+// Throws core::TooLarge if all ranks together move too many pieces, so that a typing error in a chunk size does not
+// make a simulation run for days. `what` names the pieces.
 inline void check_pieces(double pieces, const std::string& what) {
-  constexpr double most = 1e9;  // takes minutes to an hour
+  constexpr double most = 1e9;  // a simulation of this size takes minutes to an hour
   if (pieces <= most) return;
   throw core::TooLarge(
       fmt::format("all ranks together move {:.1e} {}, but at most {:.0e} can be simulated", pieces, what, most),
-      "use larger ones in the library, or make the collective smaller");
+      "write larger chunks or slots in the library's file, or make the collective smaller");
 }
 
 // Deals `bytes` to at most `channels` channels, in whole cells of `cell` bytes.

@@ -1,5 +1,6 @@
-// The overhead of a slice varies uniformly within its spread, and is always the same for the same slice: splitmix64 of
-// its channel, strand and number. The rank is not hashed, so channels get out of step but ranks do not.
+// Varies the overhead of a slice uniformly between (1 - spread) and (1 + spread) times its value. A hash (splitmix64)
+// of channel, strand and number of the slice determines the variation, so that it is the same in every run. The rank is
+// not hashed, so channels get out of step but ranks do not.
 #pragma once
 
 #include <cmath>

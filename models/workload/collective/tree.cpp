@@ -1,4 +1,4 @@
-// Trees: partial sums go up while results come down. Each direction has half of a channel's threads.
+// Trees: partial sums go up to the root while results come down. Each direction has half of a channel's threads.
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/trees.hpp"
@@ -44,8 +44,8 @@ class TreeProgram final : public ChannelProgram {
     return true;
   }
 
-  // The partial sum of several children is kept in the output until the final sum replaces it. Results are passed on
-  // from the output.
+  // The partial sum of several children is kept in the output until the final sum replaces it. A rank forwards results
+  // from its output.
   Places places(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number) const override {
     const double begin = channel * shares_.share + number / (2 * most_children) * chunk_;
     const std::uint32_t at = number % (2 * most_children);
@@ -72,7 +72,7 @@ class TreeProgram final : public ChannelProgram {
     return upwards(channel, place) + most_children;
   }
 
-  // The steps of the way up. The root then sends the sum down.
+  // Writes a step of the way up. After its own steps of the way up, the root sends the sum down.
   void up(Rank rank, std::uint32_t channel, std::uint32_t at, Step& step) const {
     const Tree& own = tree(channel);
     const auto& children = own.children[rank];
@@ -98,7 +98,7 @@ class TreeProgram final : public ChannelProgram {
     const Tree& own = tree(channel);
     const auto& children = own.children[rank];
     const bool root = rank == own.root;
-    if (root && reduces_) return;  // the root sends it in up()
+    if (root && reduces_) return;  // the root of an all-reduce sends the sum down in up()
     if (at > 0 || root) {
       if (at < children.size()) send_down(children, channel, at, step);
       return;

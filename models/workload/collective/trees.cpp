@@ -12,24 +12,24 @@ void adopt(Tree& tree, Rank parent, Rank child) {
   tree.children[parent].push_back(child);
 }
 
-// Parent of a node in a binary tree of the nodes: every second node is a leaf, every second of the others has two
-// leaves below it, and so on; node 0 is the root (NCCL: ncclGetBtree in src/graph/trees.cc).
+// Returns the parent of a node in a binary tree over the nodes. Node 0 is the root. Nodes with odd numbers are leaves,
+// nodes 2, 6, 10, ... have two leaves as children, and so on (NCCL: ncclGetBtree in src/graph/trees.cc).
 Rank above(Rank node, Rank nodes) {
   const Rank bit = node & (0 - node);
   const Rank up = (node ^ bit) | bit << 1;
   return up < nodes ? up : node ^ bit;
 }
 
-// Parent of a node in the second tree of the pair, which is the first one mirrored or, for an odd number of nodes,
-// shifted by one (NCCL: ncclGetDtree). Leaves of the first tree are inner nodes here, except one if
-// the number of nodes is odd.
+// Returns the parent of a node in the second tree of the pair. For an even number of nodes, the second tree is the
+// first tree mirrored; for an odd number, the first tree shifted by one (NCCL: ncclGetDtree). Leaves of the first tree
+// are inner nodes of the second, except one leaf if the number of nodes is odd.
 Rank above_in_other(Rank node, Rank nodes) {
   if (nodes % 2 == 0) return nodes - 1 - above(nodes - 1 - node, nodes);
   return (above((node + nodes - 1) % nodes, nodes) + 1) % nodes;
 }
 
-// A tree in which GPU order[first] of every node is the first. Nodes are numbered from `root` on and form the first or,
-// with `other`, the second tree of the pair.
+// Makes a tree in which GPU order[first] is the first GPU of every node. Nodes are numbered from `root` on and form the
+// first tree of the pair or, with `other`, the second.
 Tree make(Rank nodes, const std::vector<Rank>& order, Rank first, Rank root, bool other) {
   const auto gpus = static_cast<Rank>(order.size());
   Tree tree;
@@ -51,7 +51,7 @@ Tree make(Rank nodes, const std::vector<Rank>& order, Rank first, Rank root, boo
   return tree;
 }
 
-// The GPUs of a ring within a node in its order, from GPU 0 on.
+// Returns the GPUs of a ring within a node in the order of the ring, from GPU 0 on.
 std::vector<Rank> order_of(const Ring& ring) {
   std::vector<Rank> order(ring.next.size());
   for (Rank gpu = 0; gpu < order.size(); ++gpu) order[ring.position[gpu]] = gpu;

@@ -68,7 +68,7 @@ bool is_name(std::string_view word) {
          std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || digit(c); });
 }
 
-// Rejects what muParser accepts but formulas do not have: powers, assignments and text.
+// Rejects powers, assignments and text, which muParser accepts but formulas do not have.
 std::optional<config::Problem> not_taken(std::string_view text) {
   if (text.size() > longest) return config::Problem{"is too long", fmt::format("{} characters at most", longest)};
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -81,7 +81,7 @@ std::optional<config::Problem> not_taken(std::string_view text) {
     if (c != '=') continue;
     const bool second = i > 0 && (text[i - 1] == '=' || text[i - 1] == '<' || text[i - 1] == '>' || text[i - 1] == '!');
     const bool first = i + 1 < text.size() && text[i + 1] == '=';
-    if (!second && !first) return config::Problem{"assigns with '='", "'==' compares"};
+    if (!second && !first) return config::Problem{"assigns with '='", "write '==' to compare"};
   }
   return std::nullopt;
 }

@@ -29,7 +29,7 @@ class Names {
  public:
   // Returns the address of the new variable. Null, with the reason in `why`, if the name is taken or invalid.
   double* add(const std::string& name, double value, std::string& why);
-  void hide_from(std::size_t count) { visible_.resize(count); }  // all but the first `count`
+  void hide_from(std::size_t count) { visible_.resize(count); }  // hides all names but the first `count`
   std::size_t count() const { return visible_.size(); }
   const std::vector<std::pair<std::string, double*>>& visible() const { return visible_; }
 
@@ -40,7 +40,7 @@ class Names {
 
 class Formula {
  public:
-  // Returns nothing after reporting why the text is not a formula of these names. `key` names it in messages.
+  // Returns nothing after reporting why the text is not a formula of these names. Messages call the formula by `key`.
   static std::optional<Formula> compile(const FormulaText& text, std::string_view key, const Names& names,
                                         config::Diagnostics& diagnostics);
   double value() const;  // infinity or NaN after a division by zero

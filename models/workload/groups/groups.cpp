@@ -117,7 +117,7 @@ std::optional<Groups> Groups::read(const Grid& grid, const std::vector<std::pair
                                     [&](const auto& known) { return known.first == specs[i].first; });
     if (taken != made.groups_.end()) {
       diagnostics.error(list->entries[i].key_place,
-                        config::in_quotes(specs[i].first) + " is already a group of the grid", "another name");
+                        config::in_quotes(specs[i].first) + " is already a group of the grid", "use another name");
       continue;
     }
     auto communicators = made.cut(specs[i].second, list->entries[i].value, diagnostics);
@@ -183,7 +183,7 @@ std::optional<std::vector<Communicator>> Groups::cut(const GroupSpec& spec, cons
       for (const std::int64_t rank : (*spec.ranks)[i]) {
         if (rank < 0 || rank >= ranks_ || taken[static_cast<std::size_t>(rank)]) {
           diagnostics.error(lists->items[i].place,
-                            rank < 0 || rank >= ranks_ ? fmt::format("rank {} of {}", rank, ranks_)
+                            rank < 0 || rank >= ranks_ ? fmt::format("there is no rank {} of {} ranks", rank, ranks_)
                                                        : fmt::format("rank {} appears twice in the group", rank),
                             fmt::format("name each rank once, 0 to {}", ranks_ - 1));
           return std::nullopt;

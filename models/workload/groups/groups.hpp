@@ -52,7 +52,7 @@ class Groups {
                                     const config::Node& program, Rank ranks, const part::Reach& reach,
                                     config::Diagnostics& diagnostics);
 
-  // The communicators that run an operation, by layout. Returns nothing after reporting errors.
+  // Returns the communicators that run an operation, by layout; nothing after reporting errors.
   std::optional<std::vector<Layout>> members(const MembersSpec& spec, const config::Node& operation,
                                              config::Diagnostics& diagnostics) const;
 

@@ -90,7 +90,8 @@ TEST(Groups, BetweenNodesCommunicatorsShareTheNicsThatTheirRanksShare) {
   EXPECT_NEAR(shared / time(1, "{ranks: [[0, 2]]}").us(), 2, 0.1);
 }
 
-// PXN relays must be ranks of the communicator: messages from rank 1 to 7 go through rank 3, not the node's second GPU.
+// PXN relays must be ranks of the communicator. The relay of messages from rank 1 to rank 7 is rank 3, the second GPU
+// of the communicator in the node, and not the second GPU of the node.
 TEST(Groups, ARelayIsOneOfTheCommunicator) {
   EquippedSystem system = example_equipped(4, 2);
   system.software.library = collective::example_channels();
@@ -100,7 +101,8 @@ TEST(Groups, ARelayIsOneOfTheCommunicator) {
   ASSERT_EQ(built.errors, "");
   replay::Watcher seen;
   const replay::Result result = replay::run(system, *built.program, &seen);
-  EXPECT_EQ(result.traffic.scale_up_bytes, Bytes{4. * (1 + 1) * 65536}) << "to the one beside, and to the relay";
+  EXPECT_EQ(result.traffic.scale_up_bytes, Bytes{4. * (1 + 1) * 65536})
+      << "to the other GPU of the node, and to the relay";
   int puts = 0;
   for (const replay::Watcher::Put& put : seen.puts) {
     if (!put.path.starts_with("NIC")) continue;
@@ -151,11 +153,13 @@ TEST(Groups, WhatIsWrongIsSaidWhereItStands) {
   EXPECT_THAT(errors_of(queue(gemm + ", group: tp}}")),
               HasSubstr("the program has no group 'tp'; add grid: or groups: next to the queues"));
   EXPECT_THAT(errors_of("grid: {tp: 8}\n" + queue(gemm + ", group: tb}}")), HasSubstr("did you mean 'tp'?"));
-  EXPECT_THAT(errors_of("groups: {g: {size: 3}}\n" + queue(gemm + "}}")), HasSubstr("size 3 does not divide the 8 ranks"));
+  EXPECT_THAT(errors_of("groups: {g: {size: 3}}\n" + queue(gemm + "}}")),
+              HasSubstr("size 3 does not divide the 8 ranks"));
   EXPECT_THAT(errors_of("groups: {g: {size: 2, stride: 2}}\n" + queue(gemm + "}}")), HasSubstr("the group has 2 keys"));
   EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 1], [1]]}}\n" + queue(gemm + "}}")),
               HasSubstr("g.yaml:1:30: rank 1 appears twice"));
-  EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 9]]}}\n" + queue(gemm + "}}")), HasSubstr("rank 9 of 8"));
+  EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 9]]}}\n" + queue(gemm + "}}")),
+              HasSubstr("there is no rank 9 of 8 ranks"));
   EXPECT_THAT(errors_of("groups: {g: {where: rank > 100}}\n" + queue(gemm + "}}")),
               HasSubstr("the group has no ranks"));
   EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 1, 4]]}}\n" + queue(gemm + ", group: g}}")),

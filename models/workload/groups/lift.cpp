@@ -16,7 +16,7 @@ using program::Program;
 
 constexpr std::uint32_t outside = UINT32_MAX;
 
-// Maps ranks and flags of the inner program (built for one communicator) to those of the whole program.
+// Maps ranks and flags of the inner program, which was built for one communicator, to those of the whole program.
 class Map : public std::enable_shared_from_this<Map> {
  public:
   Map(const Layout& layout, Rank ranks, std::shared_ptr<const Program> inner)
@@ -44,8 +44,8 @@ class Map : public std::enable_shared_from_this<Map> {
   }
 
   bool has(Rank rank) const { return of_[rank] != outside; }
-  // Adds `by` to every rank. If this maps communicators onto communicators and shifts the places within them by the
-  // same number everywhere, returns that number; otherwise nothing.
+  // Examines the shift of every rank by `by`. If this shift maps communicators onto communicators, and shifts the
+  // places in all of them by the same number, returns this number; otherwise nothing.
   std::optional<Rank> turned(Rank by) const {
     const auto ranks = static_cast<Rank>(of_.size());
     std::vector<std::uint32_t> to(communicators_.size(), outside);
@@ -146,7 +146,8 @@ program::Operation lifted(const program::Operation& operation, const MapPtr& map
   return made;
 }
 
-// The system for which a communicator's program is built: its GPUs of each node, and the NICs nearest to them.
+// Returns the system for which a communicator's program is built: the communicator's GPUs of each node, and the NICs
+// nearest to these GPUs.
 libraries::EquippedSystem seen_by(const Layout& layout, const libraries::EquippedSystem& whole) {
   libraries::EquippedSystem system = whole;
   system.nodes = layout.nodes;
@@ -182,7 +183,7 @@ bool append_to(const Layout& layout, builder::Builder& build, const std::functio
   if (!append(own)) return false;
   const auto map = std::make_shared<Map>(layout, build.ranks(), inner);
   map->add_flags(build.program);
-  // Maps an operation's set of inner ranks to ranks of the whole program. Operations that shared a set still do.
+  // Maps an operation's set of inner ranks to ranks of the whole program. Operations that shared a set share one again.
   std::map<program::RankSet, program::RankSet> sets;
   const auto lifted_set = [&](const program::RankSet& inner_set) {
     program::RankSet& known = sets[inner_set];

@@ -1,5 +1,5 @@
-// Runs an operation on some of the ranks. It is built for a system as large as a communicator, then mapped to the ranks
-// and flags of each communicator, so that operators need not know about groups.
+// Runs an operation on some of the ranks. The operation is built for a system that is as large as a communicator, and
+// then mapped to the ranks and flags of each communicator. So operators need not know about groups.
 #pragma once
 
 #include <functional>

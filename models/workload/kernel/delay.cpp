@@ -1,4 +1,4 @@
-// The operator delay: time in which a queue does nothing, which holds back the operations behind it.
+// The operator `delay`: a queue does nothing for some time, which delays its later operations.
 #include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {

@@ -1,5 +1,5 @@
-// One training iteration of DLRM with data-parallel dense layers and table-parallel embeddings, as in the scale-out
-// study of arXiv 2305.06942.
+// The operator dlrm_iteration appends one training iteration of DLRM. The dense layers are data-parallel and the
+// embeddings table-parallel, as in the scale-out study of arXiv 2305.06942.
 #include "models/workload/kernel/embedding_spec.hpp"
 #include "models/workload/kernel/gemm.hpp"
 #include "models/workload/kernel/operators.hpp"
@@ -10,7 +10,7 @@ namespace moire::kernel {
 namespace {
 
 struct DlrmSpec {
-  EmbeddingSpec embedding;  // its schedule says whether the forward All-to-All is fused
+  EmbeddingSpec embedding;  // `embedding.schedule` determines whether the forward All-to-All is fused
   std::int64_t bottom_layers = 0;
   std::int64_t top_layers = 0;
   std::int64_t width = 0;  // inputs and outputs of every dense layer
@@ -45,7 +45,7 @@ std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const libraries:
 }
 
 // Forward: bottom MLP, embedding and All-to-All, interaction, top MLP. Backward: top MLP, interaction, All-to-All of
-// the gradients, embedding update, bottom MLP, optimiser of the dense layers. All of it is on one queue.
+// the gradients, embedding update, bottom MLP, optimiser of the dense layers. All operations are on one queue.
 void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   const EmbeddingSizes sizes(spec.embedding, build.ranks());
   const std::int64_t batch = sizes.samples_per_rank;

@@ -1,5 +1,5 @@
-// The bulk-synchronous schedule: the embedding kernel writes all results to a local buffer, from which an All-to-All
-// moves them (models/workload/collective).
+// The bulk-synchronous schedule of embedding_all_to_all: the embedding kernel writes all results to a local buffer.
+// Then an All-to-All (models/workload/collective) moves them to the ranks.
 #include <algorithm>
 
 #include "models/workload/kernel/embedding_spec.hpp"

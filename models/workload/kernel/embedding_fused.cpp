@@ -1,9 +1,10 @@
-// The fused schedule: one persistent kernel whose workgroups send results as they finish (arXiv 2305.06942).
+// The fused schedule of embedding_all_to_all: one persistent kernel whose workgroups send results as soon as they are
+// complete (arXiv 2305.06942).
 //
-// Within a node workgroups store results straight to the peer's output. After its last task for a peer a workgroup
-// releases its stores and raises its ready flag there. Between nodes the results of a slice are gathered in a local
-// buffer; the workgroup that completes the slice puts it together with a flag at the receiver. At the end the
-// workgroups of every rank poll the flags that the rank awaits.
+// Within a node, workgroups store results directly to the peer's output. After its last task for a peer, a workgroup
+// fences its stores and raises its ready flag at the peer. Between nodes, the results of a slice are collected in a
+// local buffer. The workgroup that completes the slice puts the slice and raises a flag at the receiver. At the end,
+// the workgroups of every rank poll the flags that the rank awaits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,14 +29,14 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::int64_t tasks = 0;     // tasks for one destination
     std::int64_t blocks = 0;    // tasks of one table and destination
     std::int64_t bags = 0;      // samples of a full block
-    std::int64_t samples = 0;   // of one destination
+    std::int64_t samples = 0;   // samples of one destination
     std::int64_t tasks_per_slice = 1;
     double vector_bytes = 0;
     Time fence;
     Time before_first;  // delay before a workgroup's first task
     std::uint32_t queue_pairs = 1;
-    program::FlagBlock ready;       // per source: ready workgroups (node) or arrived slices (network)
-    program::FlagBlock slice_done;  // per destination and slice: finished tasks
+    program::FlagBlock ready;       // by source: counts ready workgroups (same node) or arrived slices (other node)
+    program::FlagBlock slice_done;  // by destination and slice: counts finished tasks
 
     std::int64_t slices() const { return (tasks + tasks_per_slice - 1) / tasks_per_slice; }
   };
@@ -45,9 +46,9 @@ class FusedEmbeddingBody final : public program::KernelBody {
     stage,
     store_to_peer,
     of_first
-  };  // for first tasks: number of a gather + of_first
+  };  // the first task of a workgroup has shape of_first + the number of its gather (keep, gather_for_peer or stage)
 
-  // Memory of the lists below, in bytes.
+  // Memory that list_releases() needs for its lists, in bytes.
   static double bytes(const Arguments& a) {
     const auto physical = static_cast<double>(a.physical);
     const Rank lists = turned(a.order) ? a.reach.gpus_per_node() : a.ranks;
@@ -61,8 +62,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
   std::int64_t workgroups(Rank) const override { return arguments_.physical; }
   bool turns(Rank by) const override { return turned() && by % arguments_.reach.gpus_per_node() == 0; }
 
-  // A workgroup does its tasks and then polls. After its last task for a peer of the node it releases its stores and
-  // raises its ready flag there; peers for which it has no task get the flag at the start.
+  // A workgroup does its tasks and then polls. After its last task for a peer of the node, it fences its stores and
+  // raises its ready flag at the peer. Peers for which it has no task get the flag at the start.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     std::int64_t at = step;
     if (at-- == 0) {
@@ -79,7 +80,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
       if (at < 2 * (release.after - done)) break;
       at -= 2 * (release.after - done);
       done = release.after;
-      if (at == 0 && (done > 0 || turn == 0)) fence_step(phase);  // peers that get the flag at the start share one
+      // All peers that get the flag at the start share one fence.
+      if (at == 0 && (done > 0 || turn == 0)) fence_step(phase);
       if (at == 1) signal_step(rank, node + release.gpu, phase);
       if (at < 2) return true;
       at -= 2;
@@ -95,23 +97,24 @@ class FusedEmbeddingBody final : public program::KernelBody {
  private:
   struct Task {
     Rank to;
-    std::int64_t within;  // among the destination's tasks
+    std::int64_t within;  // number of the task among those for `to`
   };
+  // A fence of a workgroup's stores, and the ready flag that it raises at a peer afterwards.
   struct Release {
-    std::int64_t after;  // number of the workgroup's tasks before it
+    std::int64_t after;  // number of tasks that the workgroup does before the fence
     Rank gpu;            // the peer's number in the node
   };
 
-  // True if what a rank does for another one depends only on the distance between them.
+  // True if the work of a rank for another rank depends only on the distance between the two.
   bool turned() const { return turned(arguments_.order); }
   static bool turned(Order order) { return order == Order::slices_in_turn || order == Order::peer_by_peer; }
-  // The number of lists: one per GPU of a node, or one per rank if ranks differ.
+  // Number of lists that list_releases() makes: one per GPU of a node, or one per rank if the work depends on the rank.
   Rank lists() const { return turned() ? arguments_.reach.gpus_per_node() : arguments_.ranks; }
 
-  // Lists for every workgroup when it releases its stores to each peer of its node, in this order.
+  // Lists, for every workgroup, after how many tasks it raises its flag at each peer of its node, earliest first.
   void list_releases() {
-    // For rank 0: the number of tasks that a workgroup has done after its last one for each rank. The list of another
-    // rank is the same, or is rotated so that it begins with the next rank.
+    // For a workgroup of rank 0 and each rank: the number of tasks that the workgroup has done after its last task for
+    // the rank. Another rank has the same numbers, or has them rotated so that they begin with the next rank.
     std::vector<std::int64_t> last(static_cast<std::size_t>(arguments_.physical * arguments_.ranks));
     for (std::int64_t number = 0; number < arguments_.tasks * arguments_.ranks; ++number) {
       const std::int64_t at = number % arguments_.physical * arguments_.ranks + task_at(0, number).to;
@@ -134,7 +137,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     }
   }
 
-  // How many of the first `end` tasks of the list are the workgroup's.
+  // Number of the workgroup's tasks among the first `end` tasks of the rank.
   std::int64_t tasks_before(std::int64_t workgroup, std::int64_t end) const {
     return end <= workgroup ? 0 : (end - workgroup + arguments_.physical - 1) / arguments_.physical;
   }
@@ -144,7 +147,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     switch (arguments_.order) {
       case Order::slices_in_turn:
         break;
-      case Order::peer_by_peer:  // begins with the next rank, so that every link has one sender
+      case Order::peer_by_peer:  // each rank begins with the next rank, so that no two ranks send to the same peer
         return {(rank + 1 + static_cast<Rank>(number / arguments_.tasks)) % arguments_.ranks,
                 number % arguments_.tasks};
       case Order::by_destination:
@@ -155,9 +158,10 @@ class FusedEmbeddingBody final : public program::KernelBody {
         return {static_cast<Rank>(block / arguments_.blocks), table * arguments_.blocks + block % arguments_.blocks};
       }
     }
-    // The peers' slices come in turn, so that all links work at once; then come the rank's own tasks.
+    // slices_in_turn: the peers' slices come in turn, so that all links work at once. The rank's own tasks come last.
     if (number >= peers * arguments_.tasks) return {rank, number - peers * arguments_.tasks};
-    const std::int64_t before_last = (arguments_.slices() - 1) * arguments_.tasks_per_slice;  // of one peer
+    // Number of tasks for one peer before the tasks of its last slice.
+    const std::int64_t before_last = (arguments_.slices() - 1) * arguments_.tasks_per_slice;
     std::int64_t slice_tasks = arguments_.tasks_per_slice;
     std::int64_t base = number / (slice_tasks * peers) * slice_tasks;
     std::int64_t in_round = number % (slice_tasks * peers);
@@ -211,17 +215,17 @@ class FusedEmbeddingBody final : public program::KernelBody {
     }
   }
 
-  // The last block of a table may be short.
+  // Number of samples of a task. The last block of a table may be short.
   std::int64_t bags_of(std::int64_t task) const {
     return std::min(arguments_.bags, arguments_.samples - task % arguments_.blocks * arguments_.bags);
   }
 
-  // Sum of bags_of the first `tasks` tasks.
+  // Number of samples of the first `tasks` tasks together.
   std::int64_t bags_before(std::int64_t tasks) const {
     return tasks / arguments_.blocks * arguments_.samples + tasks % arguments_.blocks * arguments_.bags;
   }
 
-  // Polls the flag of remote source number `index`. Sources are spread over the physical workgroups.
+  // Polls the flag of remote source number `index`. The sources are divided among the physical workgroups.
   bool poll_step(Rank rank, std::int64_t index, Phase& phase) const {
     if (index >= arguments_.ranks - 1) return false;
     const Rank from = (rank + 1 + static_cast<Rank>(index)) % arguments_.ranks;
@@ -245,8 +249,9 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
   kernel.shapes.resize(FusedEmbeddingBody::of_first);
-  // With slices in turn all peers read a table together, and the rank itself reads it later. by_table reads every table
-  // once; the other orders read all tables for each destination.
+  // Passes determine how often the caches must load a table again. With slices in turn, tasks for all peers read a
+  // table at about the same time, and the rank's own tasks read it in a second pass. by_table reads every table in one
+  // pass. The other orders read all tables once for each destination.
   Walk walk;
   walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
   walk.workgroups = builder::resident_workgroups(build, kernel.resources);
@@ -257,8 +262,8 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
   stage = keep;
   stage.name = "gather to slice";
-  // Stores to a peer are posted: the workgroup goes on with its next task and waits for them only in the release.
-  // Stores of peers arrive meanwhile, so every memory sees loads and stores mixed.
+  // Stores to a peer are posted: the workgroup goes on with its next task and waits for them only in the fence. Stores
+  // of peers arrive meanwhile, so every memory sees loads and stores mixed.
   program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
   gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
   const double stored = sizes.vector_bytes * keep.write_miss;

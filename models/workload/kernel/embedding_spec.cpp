@@ -11,7 +11,7 @@
 namespace moire::kernel {
 
 namespace {
-constexpr double most_flags = 1e9;  // 12 GB of simulated flag memory
+constexpr double most_flags = 1e9;  // largest number of flags; the simulator needs about 12 GB for so many
 constexpr double load_bytes = 16;   // bytes of one thread's widest load
 }  // namespace
 
@@ -20,8 +20,8 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       "embedding_all_to_all",
       "Embedding bags of table-parallel DLRM, and the All-to-All that gives every rank its share of the batch.");
   d.field("schedule", &EmbeddingSpec::schedule,
-          "bulk_synchronous: the kernel, then the collective; fused: one persistent kernel; unfused_kernel and "
-          "all_to_all: each of the two parts of bulk_synchronous alone")
+          "bulk_synchronous: the embedding kernel, then the All-to-All; fused: one persistent kernel that gathers and "
+          "sends; unfused_kernel and all_to_all: only the first or only the second part of bulk_synchronous")
       .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
                 {"fused", Schedule::fused},
                 {"unfused_kernel", Schedule::unfused_kernel},
@@ -110,13 +110,13 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
   if (spec.global_batch % ranks != 0) {
     return config::Problem{
         fmt::format("global_batch {} cannot be divided evenly among {} ranks", spec.global_batch, ranks),
-        fmt::format("{} would", std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks)};
+        fmt::format("use {}", std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks)};
   }
   if (spec.slice_vectors % spec.bags_per_workgroup != 0) {
     return config::Problem{fmt::format("slice_vectors {} is not a multiple of bags_per_workgroup {}",
                                        spec.slice_vectors, spec.bags_per_workgroup),
-                           fmt::format("{} would be", (spec.slice_vectors + spec.bags_per_workgroup - 1) /
-                                                          spec.bags_per_workgroup * spec.bags_per_workgroup)};
+                           fmt::format("use {}", (spec.slice_vectors + spec.bags_per_workgroup - 1) /
+                                                     spec.bags_per_workgroup * spec.bags_per_workgroup)};
   }
   // The fused kernel has one ready flag per pair of ranks and a counter per slice.
   const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
@@ -150,7 +150,7 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
 
 namespace {
 
-// The rounds in which a workgroup loads the row numbers of a task; every thread loads once per round.
+// Number of rounds in which a workgroup loads the row numbers of a task. In each round every thread does one load.
 double index_loads(const EmbeddingSpec& spec) {
   const double bytes = static_cast<double>(spec.bags_per_workgroup * spec.pooling) * spec.index_bytes.value;
   return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
@@ -163,7 +163,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const auto bags = static_cast<double>(spec.bags_per_workgroup);
   const auto pooling = static_cast<double>(spec.pooling);
   const double row = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
-  const double indices = pooling * spec.index_bytes.value;  // of a vector
+  const double indices = pooling * spec.index_bytes.value;  // bytes of the row numbers of a vector
   program::PhaseShape shape;
   shape.name = std::move(name);
   shape.read = pooling * row + indices;
@@ -182,7 +182,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
   shape.flop = pooling * static_cast<double>(spec.dim);
   // A thread loads a batch of rows, sums them, and loads the next batch. A batch has as many rows of every bag of the
-  // task as fit into the spec's `in_flight`; the shape's is the mean over the batches of a task.
+  // task as fit into the spec's `in_flight`. The shape's `in_flight` is the mean over the batches of a task.
   shape.pipelined = false;
   shape.random_rows = true;
   const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
@@ -234,7 +234,7 @@ void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& s
 
 namespace {
 
-// Keys of this operator that follow from a trace's header, as the recorders of validation/h200 write it.
+// Keys of this operator that follow from the header of a workgroup trace, as the recorders of validation/h200 write it.
 std::vector<std::pair<std::string, std::string>> keys_of_trace(const program::WgTraceHeader& header) {
   std::vector<std::pair<std::string, std::string>> keys;
   const auto find = [&](std::string_view key) -> const std::string* {

@@ -1,5 +1,5 @@
-// Embedding bags and an All-to-All of their results (DLRM: from table-parallel to batch-parallel), after Punniyamurthy
-// et al., arXiv 2305.06942.
+// Embedding bags of DLRM and the All-to-All of their results, after Punniyamurthy et al., arXiv 2305.06942. Each rank
+// has some of the embedding tables; after the All-to-All it has the results of all tables for its share of the batch.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace moire::kernel {
 
 enum class Schedule { bulk_synchronous, fused, unfused_kernel, all_to_all };
 // The order of the fused kernel's tasks. slices_in_turn and peer_by_peer do the results for other ranks first: one
-// slice for each peer in turn, or all for one peer and then all for the next. by_destination follows the layout of the
-// output, by_table that of the batch.
+// slice for each peer in turn, or all for one peer and then all for the next. by_destination does all tasks for rank 0,
+// then all for rank 1, and so on. by_table goes table by table, with the samples of the batch in order.
 enum class Order { slices_in_turn, peer_by_peer, by_destination, by_table };
 
 struct EmbeddingSpec {
@@ -25,20 +25,20 @@ struct EmbeddingSpec {
   std::int64_t rows_per_table = 1'000'000;
   builder::DataType dtype = builder::DataType::fp32;
   Bytes index_bytes{8};      // of one row number; PyTorch passes int64
-  double zipf_exponent = 0;  // the k-th row is read with probability ~ 1 / k^exponent; 0: all alike
-  // The embedding kernel
+  double zipf_exponent = 0;  // the k-th row is read with a probability in proportion to 1 / k^exponent
+  // Keys of the embedding kernel
   std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup (task)
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
-  Bytes in_flight;     // bytes of rows that a workgroup has requested, at most
+  Bytes in_flight;     // largest number of bytes of rows that a workgroup has requested at a time
   Time start_up;       // from the start of a workgroup of the first wave to its first task
   Time task_overhead;  // part of a task in which its workgroup requests nothing
-  // The fused kernel
+  // Keys of the fused kernel
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;
   std::int64_t slice_vectors = 32;  // vectors of one put between nodes
-  std::optional<Time> fence;        // time to release the stores before a ready flag; absent: port.fence of the GPU
-  // The bulk-synchronous schedule
+  std::optional<Time> fence;        // time to fence the stores before a ready flag; absent: port.fence of the GPU
+  // Keys of the bulk-synchronous schedule
   collective::Engine engine = collective::Engine::cu;  // of the All-to-All
   std::optional<libraries::LibrarySpec> library;
   static void describe(config::Describer<EmbeddingSpec>& d);
@@ -66,21 +66,21 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 
 // How a kernel walks through the tables of its GPU.
 struct Walk {
-  std::int64_t passes = 1;      // times that it walks through all tables, each time for another part of the samples
-  std::int64_t workgroups = 1;  // on the GPU at once, which work on neighbouring tasks
+  std::int64_t passes = 1;      // walks through all tables, each for another part of the samples
+  std::int64_t workgroups = 1;  // workgroups on the GPU at once, which work on neighbouring tasks
 };
 
-// Demands of gathering one output vector, which is the unit of work. The caller adds where the result goes.
+// Demands of gathering one output vector, which is the unit of work. The caller adds the store of the result.
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
                                  const Walk& walk);
 
-// Share of the results stored to a GPU's memory, its own and its peers', that the caches write back before the kernel
-// ends. `gather` is the shape of one vector.
+// Share of the results stored to a GPU's memory, by itself and by its peers, that the caches write to memory before the
+// kernel ends. `gather` is the shape of one vector.
 double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, const program::PhaseShape& gather);
 
 // The first tasks of a GPU's workgroups run in step: all workgroups start up and then wait for row numbers, and the
-// memory is idle meanwhile. So this time is a delay, and the shape of a first task covers its rows only. Later tasks
-// are out of step, so their shape contains all of it.
+// memory is idle meanwhile. So this time is a delay (before_first_rows), and the shape of a first task (of_first_task)
+// covers only its rows. Later tasks of different workgroups are out of step, so their shape also covers this waiting.
 Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu);
 program::PhaseShape of_first_task(program::PhaseShape gather);
 

@@ -34,7 +34,8 @@ std::string text(const Case& c) {
          std::to_string(c.slice) + ", order " + std::to_string(static_cast<int>(c.order));
 }
 
-// The cases have full and short blocks, one task and many, fewer and more tasks than workgroups, and short last slices.
+// The cases cover full and short blocks, one and many tasks, fewer and more tasks than workgroups, and short last
+// slices.
 std::vector<Case> cases() {
   std::vector<Case> all;
   struct Place {
@@ -114,11 +115,10 @@ std::vector<Phase> steps(const program::Kernel& kernel, Rank rank, std::int64_t 
 // True for the gather with which a task begins; the stores to a peer that follow it are posted.
 bool gathers(const Phase& phase) { return phase.kind == Phase::Kind::work && !phase.posted; }
 
-// --- What the generators make
-// -----------------------------------------------------------------------------------------
+// --- Phases of the kernels ---
 
-// A task is a (table, block of samples) of one destination. Every destination gets as many full and short blocks as
-// there are, and so every sample of every table once.
+// A task is one table and one block of samples of one destination. If every destination gets the expected full and
+// short blocks, it gets every sample of every table once.
 TEST(FusedEmbedding, TasksCoverEveryTableSampleAndDestinationOnce) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -189,8 +189,8 @@ std::vector<Rank> destinations(const program::Kernel& kernel, Rank rank) {
   return order;
 }
 
-// Results for other ranks come first, beginning with rank + 1, and its own tasks come last. No peer is ever more than a
-// slice ahead of another.
+// With slices_in_turn, a rank does the results for other ranks first, beginning with rank + 1, and its own tasks last.
+// At any time, no peer has got more than one slice more than another.
 TEST(FusedEmbedding, RemoteResultsComeFirstAndPeersTakeTurns) {
   for (const Case& c : cases()) {
     if (c.order != Order::slices_in_turn) continue;
@@ -245,8 +245,8 @@ TEST(FusedEmbedding, PeerByPeerAndByTableAreAsTheirNamesSay) {
   }
 }
 
-// A workgroup releases its stores and raises its flag at a peer of the node directly after its last task for the peer.
-// It begins with the flags of peers for which it has no task, after a single release.
+// A workgroup fences its stores and raises its flag at a peer of the node directly after its last task for the peer.
+// Before its tasks it does one fence and raises the flags at the peers for which it has no task.
 TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -283,7 +283,7 @@ TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
           if (phase.kind == Phase::Kind::signal) {
             if (tasks_left[phase.peer] > 0) ++misplaced;
             if (begun && (phase.peer != last_task || before->kind != Phase::Kind::fence)) ++misplaced;
-            if (!begun && before == nullptr) ++misplaced;  // not released
+            if (!begun && before == nullptr) ++misplaced;  // no fence precedes the flag
             told.insert(phase.peer);
           }
           if (phase.kind != Phase::Kind::nothing) before = &phase;
@@ -295,8 +295,8 @@ TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   }
 }
 
-// The workgroup that completes a slice puts it. Its bytes are those of its tasks, and all slices together are a peer's
-// bytes.
+// The workgroup that completes a slice puts it. The put has the bytes of the slice's tasks. The slices for a peer
+// together have all bytes for the peer.
 TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -349,7 +349,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
   }
 }
 
-// No wait needs more raises of a flag than there are, and every remote source is awaited once.
+// Every flag is raised exactly as often as a wait for it requires, and a rank waits for every remote source once.
 TEST(FusedEmbedding, FlagsAreRaisedAsOftenAsAwaited) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -385,7 +385,7 @@ TEST(BulkEmbedding, DoesTheWorkOfTheFusedKernel) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
     EmbeddingSpec spec = spec_of(c, Schedule::fused);
-    spec.fused_registers_per_thread = spec.registers_per_thread;  // as many workgroups share the cache
+    spec.fused_registers_per_thread = spec.registers_per_thread;  // both kernels have equally many workgroups at once
     const auto fused = program_of(system_of(c), spec);
     spec.schedule = Schedule::bulk_synchronous;
     const auto bulk = program_of(system_of(c), spec);
@@ -408,7 +408,8 @@ TEST(BulkEmbedding, DoesTheWorkOfTheFusedKernel) {
     const std::map<std::string, double> expected = totals(*fused);
     for (const auto& [what, sum] : totals(*bulk)) {
       if (what == "missed" && c.order != Order::by_table) {
-        EXPECT_LE(sum, expected.at(what) * (1 + 1e-12)) << "who walks through the tables once finds more in the cache";
+        EXPECT_LE(sum, expected.at(what) * (1 + 1e-12))
+            << "a kernel that walks through the tables once finds more in the cache";
       } else {
         EXPECT_DOUBLE_EQ(sum, expected.at(what)) << what;
       }
@@ -441,8 +442,9 @@ TEST(BulkEmbedding, ItsPartsAloneAreItsParts) {
   }
 }
 
-// Start-up takes 5 us, the overhead of the task 0.4 us, and then two loads take 400 ns each: 16 bags of 64 row numbers
-// of 8 B are 8 KiB, twice 256 threads x 16 B. Later tasks have this in their shape.
+// Start-up takes 5 us and the overhead of the task 0.4 us. Then two loads of row numbers take 400 ns each: 16 bags of
+// 64 row numbers of 8 B are 8 KiB, twice the 256 threads x 16 B of one load. Later tasks have these times in their
+// shape.
 TEST(Embedding, FirstTasksWaitInStepThenGather) {
   Case c{2, 1, link::Wiring::nvswitch, 64, 256, 16, 32, Order::peer_by_peer};
   for (const Schedule schedule : {Schedule::fused, Schedule::unfused_kernel}) {
@@ -461,7 +463,7 @@ TEST(Embedding, FirstTasksWaitInStepThenGather) {
       return shape.dependent_loads > 0 && shape.pause.ps > 0;
     };
     EXPECT_FALSE(waits(first[1]));
-    std::vector<Phase> later;  // of the same workgroup, or of one of a later wave
+    std::vector<Phase> later;  // phases of the same workgroup, or of a workgroup of a later wave
     if (schedule == Schedule::fused) {
       later.assign(first.begin() + 2, first.end());
     } else {
@@ -493,7 +495,7 @@ TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
   const machine::GpuSpec gpu = machine::example_gpu();
   program::PhaseShape shape = gather_shape(spec, gpu, "gather", {});
   EXPECT_DOUBLE_EQ(shape.read, 20 * (160 + 8));
-  const double open = gpu.hbm.random_access_cost.value;  // cost of opening a row, besides its grains
+  const double open = gpu.hbm.random_access_cost.value;  // bytes that opening a row costs, besides its grains
   EXPECT_DOUBLE_EQ(shape.read_overfetch, (192 + open) / 160);
   EXPECT_DOUBLE_EQ(shape.flop, 20 * 40);
   spec.dtype = builder::DataType::bf16;  // 80 B: two grains
@@ -501,17 +503,18 @@ TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
   EXPECT_DOUBLE_EQ(shape.read, 20 * (80 + 8));
   EXPECT_DOUBLE_EQ(shape.read_overfetch, (128 + open) / 80);
   spec.rows_per_table = 1000;
-  // 16 samples make 320 reads of 1,000 rows, which fit in the cache: 1,000 (1 - e^-0.32) of the reads are the first of
-  // their row. Row numbers always miss.
+  // 16 samples make 320 random reads of a table's 1,000 rows, which fit in the cache. The expected number of reads that
+  // are the first of their row, and so miss, is 1,000 (1 - e^-0.32). Row numbers always miss.
   const double first = 1000 * (1 - std::exp(-0.32)) / 320;
   EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).read_miss, (80 * first + 8) / 88, 1e-6);
 }
 
-// Four workgroups of 8 bags work on two tables of 16 samples at a time. The cache holds 500 of each table's 1,000 rows.
+// Two workgroups of 8 bags work on one table of 16 samples at a time, four workgroups on two tables. The cache holds
+// 1,000 rows: all of one table, or 500 rows of each of two tables.
 TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   spec.rows_per_table = 1000;
-  spec.pooling = 100'000;  // so many reads that the cold start does not matter
+  spec.pooling = 100'000;  // so many reads that first reads of rows do not matter
   machine::GpuSpec gpu = machine::example_gpu();
   gpu.l2.capacity = {1000 * 256.};
   gpu.l2.usable_share = 1;
@@ -522,7 +525,8 @@ TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   EXPECT_NEAR(misses(4), (128 + 8.) / 264, 1e-3);
 }
 
-// 8 bags of rows of 256 B: 16 kB hold 8 rows of each, so 20 rows take three batches. Shorter bags request less.
+// 8 bags have rows of 256 B, so 16 KiB in flight are 8 rows of each bag. Bags of 20 rows take three batches. Shorter
+// bags request less.
 TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   const machine::GpuSpec gpu = machine::example_gpu();
@@ -546,7 +550,7 @@ TEST(GatherShape, RowNumbersComeBeforeRows) {
   EXPECT_FALSE(shape.pipelined);
   EXPECT_TRUE(shape.random_rows);
   EXPECT_DOUBLE_EQ(shape.dependent_loads * 8, 1);
-  EXPECT_EQ(shape.pause, Time::from_ns(50)) << "of a vector";
+  EXPECT_EQ(shape.pause, Time::from_ns(50)) << "per vector: 400 ns over the 8 vectors of a task";
   spec.pooling = 500;
   EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).dependent_loads * 8, 8);
   spec.index_bytes = {4};
@@ -555,17 +559,16 @@ TEST(GatherShape, RowNumbersComeBeforeRows) {
 
 TEST(FusedEmbedding, FewerWorkgroupsFitWithMoreRegisters) {
   const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 8, 32, Order::slices_in_turn};
-  EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: four workgroups on a CU of 1,024
+  EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: a CU of 1,024 threads holds four workgroups
   spec.fused_registers_per_thread = 64;
   EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 32);
-  spec.fused_registers_per_thread = 72;  // three per CU
+  spec.fused_registers_per_thread = 72;  // now a CU holds three
   EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 24);
 }
 
-// --- What a machine makes of them
-// -------------------------------------------------------------------------------------------
+// --- Times on a machine ---
 
-// No schedule is faster than its memory, its port or its NIC allow.
+// No schedule is faster than the GPU's memory, port or NIC allows, and none deadlocks.
 TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
   for (const Case& c : cases()) {
     for (const Schedule schedule : {Schedule::fused, Schedule::bulk_synchronous}) {
@@ -592,8 +595,8 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
   }
 }
 
-// With many waves of work the fused kernel hides the shorter of gather and communication behind the longer, except for
-// its tail.
+// With many waves of work, gather and communication of the fused kernel overlap. The kernel takes less than 1.1
+// times the longer of the two.
 TEST(Embedding, FusionHidesTheCommunication) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 2}, {2, 2}}) {
     Case c{gpus, nodes, gpus > 1 ? link::Wiring::nvswitch : link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
@@ -618,11 +621,11 @@ TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
   c.order = Order::by_destination;
   const replay::Result result = replay::run(system, *program_of(system, spec_of(c, Schedule::fused)));
   EXPECT_LT(first, result.end);
-  EXPECT_NE(result.rank_end[0], result.rank_end[1]) << "in natural order rank 1 sends first: the paper's skew";
+  EXPECT_NE(result.rank_end[0], result.rank_end[1])
+      << "rank 1 sends first and rank 0 last: the skew in arXiv 2305.06942";
 }
 
-// --- What is refused
-// --------------------------------------------------------------------------------------------------------
+// --- Errors ---
 
 TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   const Case c{4, 1, link::Wiring::nvswitch, 4, 16, 8, 32, Order::slices_in_turn};
@@ -632,11 +635,10 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   EmbeddingSpec bad = good;
   bad.global_batch = 63;
   EXPECT_THAT(check_embedding(bad, system)->str(),
-              HasSubstr("global_batch 63 cannot be divided evenly among 4 ranks; 64 would"));
+              HasSubstr("global_batch 63 cannot be divided evenly among 4 ranks; use 64"));
   bad = good;
   bad.slice_vectors = 12;
-  EXPECT_THAT(check_embedding(bad, system)->str(),
-              HasSubstr("12 is not a multiple of bags_per_workgroup 8; 16 would be"));
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("12 is not a multiple of bags_per_workgroup 8; use 16"));
   bad = good;
   bad.library.reset();
   EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("needs a collective library"));

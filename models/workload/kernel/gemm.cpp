@@ -15,7 +15,7 @@ namespace moire::kernel {
 namespace {
 
 constexpr std::uint16_t main_loop = 0, store = 1;
-constexpr double sum_bytes = 4;  // of an element of C before it is rounded: fp32
+constexpr double sum_bytes = 4;  // bytes of an element of C in fp32, before it is rounded to the type of C
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
@@ -35,8 +35,8 @@ class GemmBody final : public program::KernelBody {
     const std::int64_t number = (step - 1) / 2;
     const std::int64_t tile = place(workgroup) + number * launch_.workgroups;
     if (number < launch_.fixed_tiles && tile < launch_.tiles) return tile_step((step - 1) % 2, 1, phase);
-    // The fixed tiles, of which the last may be missing, are followed by one step that takes further tiles from the
-    // counter.
+    // After its fixed tiles, of which the last may be missing, a workgroup has one step that takes further tiles from
+    // the counter.
     if (items(0) == 0 || number > launch_.fixed_tiles || (step - 1) % 2 == 1) return false;
     phase.kind = program::Phase::Kind::take;
     return true;
@@ -56,7 +56,8 @@ class GemmBody final : public program::KernelBody {
     phase.amount = tiles / real(launch_.tiles);
     return true;
   }
-  // The position of a workgroup in the order of the fixed tiles, in which clusters are interleaved.
+  // The position of a workgroup in the order of the fixed tiles. With an interleave of i, the workgroups of clusters 0,
+  // i, 2 i, ... come first, then those of clusters 1, i + 1, ...
   std::int64_t place(std::int64_t workgroup) const {
     const std::int64_t size = launch_.kernel.cluster_size();
     const std::int64_t clusters = launch_.workgroups / size;
@@ -66,8 +67,8 @@ class GemmBody final : public program::KernelBody {
     const std::int64_t before = turn * (clusters / launch_.interleave) + std::min(turn, longer);
     return (before + cluster / launch_.interleave) * size + workgroup % size;
   }
-  // Stream-K: a workgroup does an equal share of all steps. If shares do not end with tiles, the partial sums are
-  // stored for the workgroup that finishes the tile.
+  // Stream-K: every workgroup does an equal share of all steps along k. If a share ends within a tile, the workgroup
+  // also stores the tile's partial sums for the workgroup that finishes the tile.
   bool share_step(std::uint32_t step, program::Phase& phase) const {
     if (step > 1) return false;
     const double share = real(launch_.tiles) / real(launch_.workgroups);
@@ -78,7 +79,8 @@ class GemmBody final : public program::KernelBody {
   GemmLaunch launch_;
 };
 
-// The kernel that adds up the parts of a split k. Their sums are in the cache as far as they fit.
+// The kernel that adds up the partial sums of a split k. The L2 still holds as many of them as the main kernel has not
+// written back to memory.
 program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch) {
   constexpr std::int64_t threads = 512, most_workgroups = 512;
   const double elements = real(spec.m) * real(spec.n);
@@ -164,8 +166,8 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
 
 namespace {
 
-// How long a stage keeps its buffer, which is requested again only after the stage has arrived as a whole and has been
-// used.
+// Time for which a stage keeps its buffer in the LDS. The whole stage must arrive from the L2 and be used by the matrix
+// units before the next loads into the buffer are requested.
 Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu,
              const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());
@@ -230,7 +232,7 @@ std::optional<config::Problem> check_gemm(const GemmSpec& spec, const libraries:
   const std::int64_t cus = gpu.compute.total_cus();
   if (spec.cus && *spec.cus > cus)
     return config::Problem{fmt::format("cus is {}, which is more than the GPU has", *spec.cus),
-                           fmt::format("{} at most", cus)};
+                           fmt::format("use at most {}", cus)};
   const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
   const double bytes = elements * builder::bytes_of(spec.dtype);
   if (bytes > gpu.hbm.capacity.value) {
@@ -240,7 +242,7 @@ std::optional<config::Problem> check_gemm(const GemmSpec& spec, const libraries:
   }
   if (spec.split_k && *spec.split_k > spec.k) {
     return config::Problem{fmt::format("split_k {} leaves some parts of k without any element", *spec.split_k),
-                           fmt::format("{} at most", spec.k)};
+                           fmt::format("use at most {}", spec.k)};
   }
   const GemmKernel kernel = kernel_of(spec, gpu, library);
   const program::WorkgroupResources resources = resources_of(library, kernel);

@@ -16,8 +16,8 @@ struct GemmSpec {
   std::int64_t n = 0;
   std::int64_t k = 0;
   builder::DataType dtype = builder::DataType::bf16;
-  double digits = 1;  // how much the operands' digits change between elements: 0 zeros, 1 random
-  // Absent: the library chooses
+  double digits = 1;  // how much the operands' digits change between elements: 0 for zeros, 1 for random numbers
+  // The library chooses the values that are absent.
   std::optional<libraries::TileSpec> tile{};
   std::optional<libraries::ClusterSpec> cluster{};
   std::optional<std::int64_t> split_k{};
@@ -35,17 +35,17 @@ struct GemmLaunch {
   libraries::Schedule schedule = libraries::Schedule::one_tile;
   std::int64_t tiles = 0;  // over all parts of k
   std::int64_t workgroups = 0;
-  std::int64_t fixed_tiles = 0;  // that each workgroup is assigned in advance
-  std::int64_t interleave = 1;
+  std::int64_t fixed_tiles = 0;  // tiles that are assigned to each workgroup in advance
+  std::int64_t interleave = 1;   // of the clusters that get the fixed tiles: GemmLibrarySpec::interleave
   Time start_up;
   bool store_beside = false;
   program::WorkgroupResources resources;
   program::PhaseShape main_loop;  // demands of all tiles together
   program::PhaseShape store;
-  double tile_of_sums = 1;  // bytes of a tile's unrounded sums over the bytes of its elements of C
+  double tile_of_sums = 1;  // bytes of a tile of fp32 sums / bytes of a tile as the kernel stores it
 };
-// `cus`: CUs that the queue may use. The grid of a persistent kernel fits them; the library's choice of the kernel does
-// not take them into account.
+// `cus`: CUs that the queue may use. A persistent kernel has as many workgroups as these CUs hold. The library's choice
+// of the kernel does not take `cus` into account.
 GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
                      std::int64_t cus);
 

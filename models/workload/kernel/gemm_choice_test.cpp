@@ -1,5 +1,5 @@
-// Checks that the rule of configs/gemm/h200_cublaslt.yaml picks most of the kernels that cuBLASLt picked in
-// traces/h200x2/gemm_kernels.csv.
+// Checks that choose_kernel() with the weights of configs/gemm/h200_cublaslt.yaml picks most of the kernels that
+// cuBLASLt picked in traces/h200x2/gemm_kernels.csv.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -20,7 +20,7 @@ namespace {
 using Shape = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;  // m, n, k, SMs
 
 struct Launch {
-  std::array<std::int64_t, 6> kernel;  // tile, cluster: m, n each; split; workgroups
+  std::array<std::int64_t, 6> kernel;  // tile m, tile n, cluster m, cluster n, split, workgroups
 };
 
 libraries::EquippedGpu h200() {
@@ -71,7 +71,7 @@ Agreement agreement(std::int64_t sms) {
   return count;
 }
 
-// The rule's weights were fitted to these launches.
+// The weights were fitted to these launches, in which cuBLASLt used all 132 SMs.
 TEST(H200GemmChoice, PicksMostTiles) {
   const Agreement found = agreement(132);
   EXPECT_EQ(found.cases, 369);

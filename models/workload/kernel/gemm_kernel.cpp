@@ -12,7 +12,8 @@ namespace {
 std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 double real(std::int64_t x) { return static_cast<double>(x); }
 
-// Parts of a tile's time as the library estimates them, in seconds.
+// Times in seconds as the library estimates them. `reduction` is the time of the kernel that adds the parts of a split
+// k; the others are parts of a tile's time: arithmetic, loads from the L2, loads from memory, store.
 struct Costs {
   double arithmetic, loads, memory, store, reduction;
 };
@@ -96,7 +97,7 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
   if (preset.split > 0) splits = {preset.split};
   GemmKernel best{tiles.front(), clusters.front(), splits.front()};
   double lowest = -1;
-  std::int64_t most_places = 0;  // workgroups of the best kernel per CU, up to places_per_cu
+  std::int64_t most_places = 0;  // workgroups of the best kernel that a CU holds, up to places_per_cu
   for (const libraries::TileSpec& tile : tiles) {
     for (const libraries::ClusterSpec& cluster : clusters) {
       for (const std::int64_t split : splits) {
@@ -104,7 +105,8 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
         const TileGrid grid(shape, kernel);
         const std::int64_t held = resident_workgroups(gpu, resources_of(library, kernel), cus);
         if (held == 0) continue;
-        // Clusters that reach beyond C are of no use, nor are parts of k that are short or do not run at once.
+        // The library does not choose a cluster that is larger than C, nor parts of k that are too short or that do not
+        // all run at once.
         if (preset.cluster == nullptr && (over(shape.m, tile.m) < cluster.m || over(shape.n, tile.n) < cluster.n))
           continue;
         if (preset.split == 0 && split > 1 && (grid.tiles() > held || shape.k / split < library.shortest_part))

@@ -1,4 +1,4 @@
-// Which kernel a library chooses for a matrix product, and how many of its workgroups a GPU holds.
+// Chooses a library's kernel for a matrix product, and counts how many of its workgroups a GPU holds.
 #pragma once
 
 #include <cstdint>
@@ -28,26 +28,28 @@ struct GemmKernel {
 struct TileGrid {
   TileGrid(const GemmShape& shape, const GemmKernel& kernel);
   std::int64_t rows;     // tiles along m
-  std::int64_t columns;  // along n
-  std::int64_t parts;    // of k, which run as separate tiles
+  std::int64_t columns;  // tiles along n
+  std::int64_t parts;    // parts of k, which run as separate tiles
   std::int64_t depth;    // length of a part along k, in whole steps of the tile
   std::int64_t tiles() const { return rows * columns * parts; }
 };
 
-// The LDS of a stage is sized for 16-bit elements; with wider ones a stage covers less of k.
+// Resources of a workgroup of the kernel. The LDS of a stage is sized for 16-bit elements; with wider elements a stage
+// covers less of k.
 program::WorkgroupResources resources_of(const libraries::GemmLibrarySpec& library, const GemmKernel& kernel);
 
 // Workgroups that at most `cus` CUs hold at once; 0 if a cluster does not fit.
 std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,
                                  std::int64_t cus);
 
-// Parameters that are already given. choose_kernel() returns the cheapest kernel on `cus` CUs by the library's own
-// estimate (models/workload/libraries), among those that agree with them.
+// Parameters of the kernel that are given in advance; null or 0 leaves the choice to the library. choose_kernel()
+// returns the cheapest kernel on `cus` CUs that agrees with the preset. Costs are the library's own estimates
+// (models/workload/libraries).
 struct Preset {
   const libraries::TileSpec* tile = nullptr;
   const libraries::ClusterSpec* cluster = nullptr;
   std::int64_t split = 0;
-  std::int64_t places_per_cu = 1;  // kernels of which a CU holds at least so many workgroups are preferred
+  std::int64_t places_per_cu = 1;  // kernels of which a CU holds at least this many workgroups are preferred
 };
 GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
                          std::int64_t cus, const Preset& preset = {});

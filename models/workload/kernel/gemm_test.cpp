@@ -15,8 +15,8 @@ namespace {
 using libraries::example_equipped;
 using ::testing::HasSubstr;
 
-// 8 CUs in 2 groups, 5 TFLOP/s per CU on the matrix units: a tile of 64 x 64 with k = 1,250 has 10.24 MFLOP and takes
-// 2.048 us. Its loads and stores take next to nothing.
+// A GPU with 8 CUs in 2 groups, whose matrix units have 5 TFLOP/s per CU. A tile of 64 x 64 with k = 1,250 has 10.24
+// MFLOP and takes 2.048 us. The time of its loads and stores is negligible.
 libraries::EquippedSystem system(libraries::Schedule schedule = libraries::Schedule::one_tile) {
   libraries::EquippedSystem system = example_equipped(1);
   machine::GpuSpec& gpu = system.node.gpu;
@@ -67,15 +67,15 @@ TEST(Gemm, APartOfATileCostsAWholeOne) {
   GemmSpec spec = of(2, 4);
   spec.m -= 63;
   spec.n -= 1;
-  spec.k -= 49;  // and a part of a step
+  spec.k -= 49;  // the last step along k, of 50, keeps a single element
   EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
   spec = of(2, 4);
   spec.m += 1;
-  EXPECT_NEAR(gemm_us(system(), spec), 2 * tile_us, 0.04) << "four more tiles of one row";
+  EXPECT_NEAR(gemm_us(system(), spec), 2 * tile_us, 0.04) << "one more row of C takes four more tiles";
 }
 
-// The time of a GEMM, in times of a tile, beside a kernel that holds one of the 8 CUs. One workgroup of a persistent
-// kernel finds no place and starts when another one ends; until then seven do the work of eight.
+// Returns the time of a GEMM, in units of the time of a tile, beside a kernel that occupies one of the 8 CUs. A
+// persistent kernel has 8 workgroups. The last one finds no place and starts when another one ends.
 double beside_one(libraries::Schedule schedule, std::int64_t fixed, const GemmSpec& spec) {
   libraries::EquippedSystem beside = system(schedule);
   beside.software.gemm.fixed_tiles = fixed;
@@ -92,17 +92,19 @@ double beside_one(libraries::Schedule schedule, std::int64_t fixed, const GemmSp
 
 TEST(Gemm, PersistentWorkgroupsShareWhatALateOneDoesNotDo) {
   // 32 tiles are four waves of eight.
-  EXPECT_NEAR(beside_one(libraries::Schedule::persistent_stride, 0, of(4, 8)), 4 + 4, 0.1) << "it does its four alone";
-  EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 0, of(4, 8)), 5, 0.1) << "ceil(32 / 7), and it finds none";
-  // The seven do 31 tiles, so three of them do five. The late one starts at 4 and does its one fixed tile.
+  EXPECT_NEAR(beside_one(libraries::Schedule::persistent_stride, 0, of(4, 8)), 4 + 4, 0.1)
+      << "the late workgroup does its four tiles after the others";
+  EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 0, of(4, 8)), 5, 0.1)
+      << "ceil(32 / 7): seven workgroups do all tiles, and the late one finds none";
+  // Seven workgroups do 31 tiles, so three of them do five. The late one starts at 4 and does its one fixed tile.
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 1, of(4, 8)), 5, 0.1);
-  // The seven do 30 tiles, so two of them do five. The late one starts at 4 and does its two fixed tiles.
+  // Seven workgroups do 30 tiles, so two of them do five. The late one starts at 4 and does its two fixed tiles.
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 2, of(4, 8)), 6, 0.1);
   EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, of(4, 8)), 5, 0.1);
 }
 
-// 13 tiles on 8 workgroups: five workgroups have two. With an interleave of two these are 0, 2, 4, 6 and 1, so the last
-// one, which starts late, has only one.
+// With 13 tiles on 8 workgroups, five workgroups have two tiles. With an interleave of two these are workgroups 0, 2,
+// 4, 6 and 1. So the last workgroup, which starts late if the GPU has no place for it, has only one tile.
 TEST(Gemm, FixedTilesMayBeInterleaved) {
   libraries::EquippedSystem two = system(libraries::Schedule::persistent);
   two.software.gemm.fixed_tiles = 2;
@@ -151,7 +153,7 @@ TEST(Gemm, ClustersOfTilesReachBeyondC) {
   EXPECT_EQ(launch.tiles, 4 * 2);
   EXPECT_EQ(launch.resources.cluster, 4);
   EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
-  // Seven free CUs hold one cluster of four, so the second one waits for it.
+  // Seven free CUs hold one cluster of four workgroups, so the second cluster waits until the first ends.
   EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, spec), 2, 0.1);
 }
 
@@ -191,7 +193,7 @@ TEST(Gemm, DoesTheWholeWork) {
       const double whole = 2. * 64 * ((m + 63) / 64) * 64 * ((n + 63) / 64) * 50 * ((k + 49) / 50);
       EXPECT_DOUBLE_EQ(launch.main_loop.flop, whole);
       EXPECT_DOUBLE_EQ(launch.main_loop.read * launch.main_loop.read_miss, 2. * (m + n) * k)
-          << "all of it stays in 1 GB";
+          << "both operands stay in the L2 of 1 GB";
       EXPECT_DOUBLE_EQ(launch.store.write, 2. * m * n);
     }
   }
@@ -209,12 +211,14 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
   EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).requested, 2 * 10 * 1.28e6);
   EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6);
-  // Each wave is a row of tiles, so B is read ten times. The cache holds half of it (B and a row of A: 1.408 MB).
+  // Each wave is a row of tiles, so B is read ten times. The cache of 0.704 MB holds half of B and of a wave's rows of
+  // A, which have 1.408 MB together.
   gpu.l2.capacity = {0.704e6};
   EXPECT_NEAR(traffic(shape, kernel, 10, 100, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
-  // With two rows of tiles at once B is read five times; it and the rows of A are 1.536 MB.
+  // With two rows of tiles at once, B is read five times. B and a wave's rows of A have 1.536 MB together.
   EXPECT_NEAR(traffic(shape, kernel, 20, 100, gpu).loaded, 2 * 1.28e6 + 4 * 1.28e6 * (1 - 0.704 / 1.536), 1);
-  // Workgroups of a wave that are far apart along k lose what they share: the row of A, 9 x 128 kB per wave.
+  // Workgroups of a wave that are far apart along k load again the rows of A that they share: 9 x 128 kB per wave, of
+  // which the cache holds half.
   const double lost = (2 * 10 - 10 - 1) * 1.28e6 / 2;
   EXPECT_NEAR(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + lost, 1);
 }
@@ -241,8 +245,8 @@ TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
   const auto loaded = [&](std::int64_t blocks) {
     return gemm_traffic(shape, kernel, 100, blocks, gpu, gpu.gemm).loaded;
   };
-  EXPECT_NEAR(loaded(5), 2 * 1.28e6, 1) << "all of it stays in 1 GB";
-  gpu.l2.capacity = {20e3};  // the k_spread of a wave; hardly any of B
+  EXPECT_NEAR(loaded(5), 2 * 1.28e6, 1) << "both operands stay in the L2 of 1 GB";
+  gpu.l2.capacity = {20e3};  // enough for the panels of a wave within k_spread, but for hardly any of B
   EXPECT_NEAR(loaded(1), 2 * 1.28e6, 1);
   // part of B that the cache still holds when the next block begins
   const double kept = 1.28e6 * 20e3 / (1.28e6 * 1.2);
@@ -257,7 +261,8 @@ TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {
   EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, 1000, gpu).requested, (2 + 5) * 1.28e6);
 }
 
-// A memory-bound GEMM is faster with fewer workgroups if the cache is too small for what many of them share.
+// A memory-bound GEMM loads less with fewer workgroups if the cache is too small for the panels that many workgroups
+// share.
 TEST(GemmTraffic, FewerWorkgroupsMayFindMore) {
   libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {0.2e6};
@@ -283,8 +288,8 @@ TEST(GemmChoice, SplitsALongK) {
   gpu.gemm.splits = {1, 2, 4, 8};
   EXPECT_EQ(choose_kernel({64, 64, 65536, 2}, gpu, gpu.gemm, 8).split, 8);
   EXPECT_EQ(choose_kernel({64, 128, 65536, 2}, gpu, gpu.gemm, 8).split, 4);
-  EXPECT_EQ(choose_kernel({64, 64, 600, 2}, gpu, gpu.gemm, 8).split, 1) << "parts of fewer than 512";
-  EXPECT_EQ(choose_kernel({640, 640, 65536, 2}, gpu, gpu.gemm, 8).split, 1) << "more tiles than CUs";
+  EXPECT_EQ(choose_kernel({64, 64, 600, 2}, gpu, gpu.gemm, 8).split, 1) << "a part would be shorter than 512";
+  EXPECT_EQ(choose_kernel({640, 640, 65536, 2}, gpu, gpu.gemm, 8).split, 1) << "there are more tiles than CUs";
 }
 
 TEST(CheckGemm, SaysWhatDoesNotFit) {
@@ -296,14 +301,14 @@ TEST(CheckGemm, SaysWhatDoesNotFit) {
   };
   EXPECT_EQ(problem([](GemmSpec&) {}), "");
   EXPECT_THAT(problem([](GemmSpec& s) { s.cus = 9; }),
-              HasSubstr("cus is 9, which is more than the GPU has; 8 at most"));
+              HasSubstr("cus is 9, which is more than the GPU has; use at most 8"));
   EXPECT_THAT(problem([](GemmSpec& s) { s.tile = {.m = 256, .n = 256, .k = 64, .stages = 3}; }),
               HasSubstr("does not fit on a CU because of its lds"));
   EXPECT_THAT(problem([](GemmSpec& s) { s.cluster = {.m = 4, .n = 2}; }),
               HasSubstr("the clusters have 8 workgroups; use at most 4 on this GPU"));
   EXPECT_THAT(problem([](GemmSpec& s) { s.cluster = {.m = 4, .n = 1}, s.cus = 3; }),
               HasSubstr("no cluster of 4 workgroups fits on 3 CUs"));
-  EXPECT_THAT(problem([](GemmSpec& s) { s.split_k = 256, s.k = 100; }), HasSubstr("100 at most"));
+  EXPECT_THAT(problem([](GemmSpec& s) { s.split_k = 256, s.k = 100; }), HasSubstr("use at most 100"));
 }
 
 }  // namespace

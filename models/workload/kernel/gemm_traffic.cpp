@@ -11,13 +11,14 @@ namespace {
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
-// One side of C: its size and a tile's size in elements, and the number of tiles.
+// One side of C (along m or n): its length and the length of a tile in elements, and the number of tiles.
 struct Side {
   double size, tile, tiles;
 };
 
-// Bytes loaded from memory if tiles follow one another along `inner`, in stripes that are as high along `outer` as the
-// tiles of a wave fill.
+// Bytes loaded from memory if tiles follow one another along `inner`, in stripes. A stripe is as high along `outer` as
+// a wave of `wave` tiles fills, at least `stripe` tiles. `requested`: bytes that all workgroups request from the L2.
+// `k_bytes`: bytes of all elements along k. `apart`: bytes along k between the first and last workgroup of a wave.
 double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double wave, double requested, double k_bytes,
               double apart, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const double whole_rows = std::ceil(wave / inner.tiles);
@@ -32,9 +33,9 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
   const double outer_bytes = outer.size * k_bytes;
   const double inner_bytes = inner.size * k_bytes;
   const double wave_side = in_column * outer.tile + in_row * inner.tile;
-  // Every operand is loaded once. Unless the cache still holds it, the inner one is loaded again for every stripe, and
-  // the outer one for every wave of a stripe. What the workgroups of a wave share is loaded again if they are too far
-  // apart along k.
+  // Every operand is loaded once. Unless the cache still holds it, the operand of the inner side is loaded again for
+  // every stripe, and the operand of the outer side for every wave of a stripe. Bytes that the workgroups of a wave
+  // share are loaded again if these workgroups are too far apart along k.
   const double inner_again = (stripes - 1) * inner_bytes * (1 - found(inner_bytes + in_column * outer.tile * k_bytes));
   const double outer_again = (waves_of_stripe - 1) * outer_bytes * (1 - found(wave_side * k_bytes));
   const double once_a_wave = stripes * inner_bytes + waves_of_stripe * outer_bytes;
@@ -49,9 +50,9 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   const TileGrid grid(shape, kernel);
   const double k_bytes = real(shape.k) * shape.element;
   const double parts = real(std::clamp<std::int64_t>(blocks, 1, grid.rows));
-  const Side rows{real(shape.m) / parts, real(kernel.tile.m), std::ceil(real(grid.rows) / parts)};  // of a block
+  const Side rows{real(shape.m) / parts, real(kernel.tile.m), std::ceil(real(grid.rows) / parts)};  // rows of a block
   const Side columns{real(shape.n), real(kernel.tile.n), real(grid.columns)};
-  const double wave = std::max(1., real(resident) / real(grid.parts));  // tiles of one part of k at once
+  const double wave = std::max(1., real(resident) / real(grid.parts));  // tiles of one part of k that run at once
   const double apart = std::min(real(library.k_spread) * shape.element, k_bytes / real(grid.parts));
   Traffic traffic;
   traffic.requested = (real(shape.m) * real(grid.columns) / real(kernel.cluster.n) +
@@ -60,7 +61,8 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   const double requested = traffic.requested / parts;
   const double along_m = loaded(columns, rows, grid, wave, requested, k_bytes, apart, gpu, library);
   const double along_n = loaded(rows, columns, grid, wave, requested, k_bytes, apart, gpu, library);
-  // Clusters proceed in the direction in which they are longer; kernels without clusters in the one that loads less.
+  // Clusters of several tiles along m proceed along m, clusters of 1 x N along n. Kernels without clusters proceed in
+  // the direction that loads less.
   if (kernel.cluster_size() == 1) {
     traffic.loaded = std::min(along_m, along_n);
   } else {

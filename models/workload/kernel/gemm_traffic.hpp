@@ -1,4 +1,5 @@
-// What a GEMM loads from memory: every operand once, and again where the cache has evicted it before its next use.
+// Counts the bytes that a GEMM loads from memory: every operand once, and again where the cache has evicted it before
+// its next use.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ struct Traffic {
   double loaded = 0;     // bytes that the L2 loads from memory
 };
 
-// `resident` workgroups run at the same time. The rows are computed in `blocks` blocks, one after the other, and each
-// block needs all of B.
+// Traffic of a GEMM of which `resident` workgroups run at the same time. The rows of C are computed in `blocks` blocks,
+// one after the other, and each block needs all of B.
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t blocks,
                      const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
 

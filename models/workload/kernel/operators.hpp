@@ -1,4 +1,4 @@
-// The operators of this folder; each is defined in the file of its name.
+// The operators of this folder. Each is defined in the file of its name, the embedding operator in embedding_spec.cpp.
 #pragma once
 
 #include "models/workload/builder/operator.hpp"

@@ -12,9 +12,9 @@ namespace moire::kernel {
 namespace {
 
 constexpr std::int64_t threads = 256;
-constexpr double loaded_at_once = threads * 16 * 4.;  // bytes of an array: four loads of 16 B per thread
+constexpr double loaded_at_once = threads * 16 * 4.;  // bytes of each array: four loads of 16 B per thread
 
-// Block b is done by workgroup b modulo the number of workgroups.
+// Workgroup b modulo the number of workgroups does block b.
 class StreamBody final : public program::KernelBody {
  public:
   StreamBody(double blocks, std::int64_t workgroups)
@@ -90,7 +90,7 @@ program::Kernel stream_kernel(const builder::Builder& build, const StreamSpec& s
   shape.read = read;
   shape.write = written;
   shape.in_order = true;
-  shape.pipelined = false;  // a batch is loaded, waited for and stored
+  shape.pipelined = false;  // a workgroup loads a batch, waits for it and stores it before it loads the next
   shape.in_flight = Bytes{read > 0 ? std::min(batch, block * read / total) : batch};
   shape.threads = threads;
   program::Kernel kernel;

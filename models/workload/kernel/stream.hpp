@@ -1,4 +1,4 @@
-// Element-wise kernels: every workgroup reads and writes its blocks of memory.
+// Element-wise kernels, in which every workgroup reads and writes its own blocks of memory.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace moire::kernel {
 
-// One workgroup per block, or as many workgroups as the GPU holds, each of which takes every n-th block.
+// workgroup_a_block: one workgroup per block. grid_stride: as many workgroups as the GPU holds (n), each of which takes
+// every n-th block.
 enum class StreamSchedule { workgroup_a_block, grid_stride };
 
 struct StreamSpec {
   Bytes read{};
   Bytes write{};
-  // Instead of read and write: `inputs` arrays are read and one is written, each of `bytes`
+  // If `bytes` is positive, it replaces read and write: `inputs` arrays are read and one is written, each of `bytes`.
   std::int64_t inputs = 1;
   Bytes bytes{};
   StreamSchedule schedule = StreamSchedule::workgroup_a_block;

@@ -22,10 +22,10 @@ constexpr double bare_flag = 8;  // bytes of a put that carries no result
 
 struct Task {
   Rank peer = 0;
-  bool last_for_peer = false;  // the last one of its physical workgroup
+  bool last_for_peer = false;  // its physical workgroup's last task for the peer
   TraceShapes::Use gather;
-  double store = 0;
-  Time computing;  // recorded time
+  double store = 0;  // bytes
+  Time computing;    // recorded time of gather and arithmetic
 };
 
 // The tasks of the trace, dealt to the physical workgroups of the machine that replays it.
@@ -36,7 +36,7 @@ struct Deal {
   std::vector<std::vector<std::vector<Task>>> tasks;  // [rank][workgroup]
   std::vector<std::vector<std::int64_t>> raises;      // [rank][source]: how often its ready flag rises
   part::Reach reach;
-  program::FlagBlock ready;  // per source
+  program::FlagBlock ready;  // one flag per source
 };
 
 class WgTraceBody final : public program::KernelBody {
@@ -93,7 +93,7 @@ class WgTraceBody final : public program::KernelBody {
         return;
       default:
         if (task.peer == rank || (reached && !task.last_for_peer)) return;
-        // To another node the workgroup puts the result of the task, which it has stored locally.
+        // For another node, the workgroup has stored the result of the task locally and now puts it.
         phase.kind = reached ? Phase::Kind::signal : Phase::Kind::put;
         phase.bytes = Bytes{reached ? 0 : std::max(task.store, bare_flag)};
         phase.flag = deal_.ready.at(task.peer, rank);
@@ -103,8 +103,8 @@ class WgTraceBody final : public program::KernelBody {
   Deal deal_;
 };
 
-// Sums over the recorded rows, for comparison with the simulation. Stores are left out: a trace records when they were
-// issued, the replay when they have arrived.
+// Sums over the recorded rows, for comparison with the simulation. Stores are left out because their times are not
+// comparable: a trace records when they were issued, the replay when they have arrived.
 struct Recorded {
   program::PhaseTotal gather{"gather", 0, {}};
   program::PhaseTotal fence{"fence", 0, {}};  // from the end of the last task for a peer to the next task
@@ -133,8 +133,9 @@ struct Recorded {
   }
 };
 
-// Deals tasks to as many physical workgroups as recorded. If the machine cannot hold all of these at once, they would
-// wait for each other for ever; the tasks are then dealt in their recorded order to as many as it holds.
+// Deals tasks to their recorded workgroups. If the machine cannot hold all these workgroups at once, they would wait
+// for each other for ever. In this case the tasks are dealt in turn, in recorded order, to as many workgroups as it
+// holds.
 void deal_tasks(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pair<std::uint32_t, Task>>& in_order,
                 std::int64_t recorded, std::int64_t resident) {
   workgroups.resize(static_cast<std::size_t>(std::min(recorded, resident)));
@@ -154,7 +155,7 @@ void mark_last_for_peer(std::vector<Task>& tasks, Rank ranks) {
   }
 }
 
-// The first task that follows a wait of its workgroup; null if all waits come last.
+// Returns the first task that follows a wait of its workgroup; null if every workgroup waits only after its last task.
 const WgTraceRow* task_behind_wait(const std::vector<WgTraceRow>& rows) {
   std::map<std::pair<Rank, std::uint32_t>, std::int64_t> waited;  // start of each workgroup's first wait
   for (const WgTraceRow& row : rows) {
@@ -203,31 +204,35 @@ void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
           "are modelled")
       .choices({{"modelled", TraceTiming::modelled}, {"recorded", TraceTiming::recorded}})
       .or_default();
-  d.field("row", &WgTraceSpec::row, "Bytes of a random row that is loaded; absent, version 2: loads are long runs")
+  d.field("row", &WgTraceSpec::row,
+          "Bytes of a row; loads are rows at random addresses. Version 1 requires it; absent in version 2: loads are "
+          "long contiguous runs")
       .positive()
       .optional();
-  d.field("unit", &WgTraceSpec::unit, "Version 1: the units on which its FLOPs run (version 2 states the units itself)")
+  d.field("unit", &WgTraceSpec::unit,
+          "Version 1: the units of a CU that do the arithmetic of the trace; a trace of version 2 states them")
       .choices({{"vector", TraceUnit::vector}, {"matrix", TraceUnit::matrix}})
       .or_default();
   d.field("ranks", &WgTraceSpec::ranks,
-          "Version 1, if the system has a multiple of the ranks of the trace: rank r does what rank r modulo the "
-          "recorded ranks did, and its peers rotate with it. Its tasks for a recorded peer are divided among the peers "
-          "that replace it (split: as much work per rank as recorded) or repeated for each of them (repeat)")
+          "Version 1, if the system has a multiple of the ranks of the trace: rank r does the tasks of recorded rank r "
+          "modulo the number of recorded ranks, and its peers are counted from rank r. Its tasks for a recorded peer "
+          "are divided among the peers that replace it (split: as much work per rank as recorded) or repeated for each "
+          "of these peers (repeat)")
       .choices({{"as_recorded", RankRule::as_recorded}, {"split", RankRule::split}, {"repeat", RankRule::repeat}})
       .or_default();
   d.field("math_efficiency", &WgTraceSpec::math_efficiency,
-          "Share of the units' rate that the kernel's arithmetic reaches if nothing else limits it; measure it on the "
-          "kernel alone")
+          "Share of the peak rate of its units that the kernel's arithmetic reaches if nothing else limits it; measure "
+          "it with the kernel alone")
       .range(0.001, 1)
       .or_default();
   d.field("gaps", &WgTraceSpec::gaps,
-          "Version 2: whether time in which a workgroup did nothing that the trace has a row for is dropped or kept as "
-          "a delay")
+          "Version 2: time of a workgroup between two of its rows. left_out: the replay skips it; kept: the replay has "
+          "a delay of this length")
       .choices({{"left_out", TraceGaps::left_out}, {"kept", TraceGaps::kept}})
       .or_default();
   d.field("pipelined", &WgTraceSpec::pipelined,
-          "Version 2: true: loads flow all the time, as in a software pipeline; false: a batch is requested and waited "
-          "for, then the next one")
+          "Version 2: true: a workgroup keeps loads in flight all the time, as in a software pipeline; false: it waits "
+          "for a batch of loads before it requests the next")
       .or_default();
   d.field("cache_miss", &WgTraceSpec::cache_miss, "Share of the gathered bytes that no cache holds")
       .range(0.001, 1)

@@ -1,5 +1,5 @@
-// Replays a kernel from a workgroup trace: every recorded task gathers, computes and stores to its peer again, on the
-// machine of the recording or on another one.
+// Replays a kernel from a workgroup trace (docs/reference/wg-trace.md): every recorded task gathers, computes and
+// stores to its peer again, on the machine of the recording or on another machine.
 #pragma once
 
 #include <filesystem>
@@ -21,25 +21,25 @@ enum class TraceTiming {
   recorded,  // gathers and arithmetic take the recorded time; stores and flags are modelled
 };
 
-enum class TraceUnit { vector, matrix };
-enum class TraceGaps { left_out, kept };
+enum class TraceUnit { vector, matrix };  // units that do the arithmetic
+enum class TraceGaps { left_out, kept };  // time of a workgroup between two rows of the trace
 
 struct WgTraceSpec {
   std::filesystem::path file;
   TraceTiming timing = TraceTiming::modelled;
-  std::optional<Bytes> row;              // bytes of one random access; memory fetches whole access grains
+  std::optional<Bytes> row;              // bytes of a row at a random address; memory fetches whole access grains
   TraceUnit unit = TraceUnit::vector;    // only in traces of version 1
   TraceGaps gaps = TraceGaps::left_out;  // only in traces of version 2
   bool pipelined = false;                // only in traces of version 2
   double math_efficiency = 1;
   RankRule ranks = RankRule::as_recorded;
   double cache_miss = 1;      // share of the gathered bytes that no cache holds
-  std::optional<Time> fence;  // time to release the stores before a ready flag; absent: port.fence of the GPU
+  std::optional<Time> fence;  // time to fence the stores before a ready flag; absent: port.fence of the GPU
   static void describe(config::Describer<WgTraceSpec>& d);
 };
 
-// The phase shapes of a trace's kernel. Demands that differ only in amount share a shape, whose unit of work is a byte,
-// or a FLOP where nothing is loaded.
+// The phase shapes of a trace's kernel. Demands that differ only in amount share a shape. Its unit of work is one
+// loaded byte, or one FLOP if the demand loads nothing.
 class TraceShapes {
  public:
   struct Demand {
@@ -48,12 +48,12 @@ class TraceShapes {
     double flop = 0;
     program::Arithmetic unit = program::Arithmetic::vector_fp32;
   };
-  // Returns the shape of the demand, which is made from `made` if it is new, and how many of its units the demand is.
-  // Returns nothing if there are too many shapes.
   struct Use {
     std::uint16_t shape = 0;
-    double amount = 0;
+    double amount = 0;  // units of work of the shape
   };
+  // Returns the shape of the demand and the amount of work. A new shape is a copy of `made` with the demand's FLOP per
+  // byte, and is added to `shapes`. Returns nothing if there are too many shapes.
   std::optional<Use> use(const Demand& demand, const program::PhaseShape& made,
                          std::vector<program::PhaseShape>& shapes);
 
@@ -61,12 +61,13 @@ class TraceShapes {
   std::map<std::tuple<bool, program::Arithmetic, double>, std::uint16_t> known_;
 };
 
-// Appends the kernel of a version 2 trace, whose rows are the steps of workgroups. Returns false after reporting what
-// is wrong.
+// Appends the kernel of a version 2 trace, whose rows are the steps of workgroups. If the trace cannot be replayed,
+// reports why and returns false.
 bool append_steps(builder::Builder& build, const WgTraceSpec& spec, const program::WgTrace& trace,
                   program::Kernel kernel, const config::Node& node, config::Diagnostics& diagnostics);
 
-// Reads the trace and appends its kernel. Returns false after reporting what is wrong with the file or the machine.
+// Reads the trace and appends its kernel. If the file is wrong or does not fit the machine, reports this and returns
+// false.
 bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const config::Node& node,
                      config::Diagnostics& diagnostics);
 

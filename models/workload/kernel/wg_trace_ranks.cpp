@@ -16,10 +16,10 @@ TraceRanks::TraceRanks(const program::WgTrace& trace, Rank ranks, RankRule rule)
     if (row.kind == WgTraceRow::Kind::task) tasks_[row.rank].push_back(&row);
   }
   if (rule == RankRule::as_recorded) return;
-  // Tasks are sorted into rounds: the first task of every workgroup, then the second, and so on. Tasks for one peer
-  // then form unbroken runs.
+  // Sort the tasks into rounds: the first task of every workgroup, then the second task of every workgroup, and so on.
+  // Then the tasks for one peer form unbroken runs.
   for (auto& tasks : tasks_) {
-    std::map<std::uint32_t, std::uint32_t> done;  // tasks so far, by workgroup
+    std::map<std::uint32_t, std::uint32_t> done;  // number of tasks so far, by workgroup
     std::vector<std::pair<std::uint32_t, const WgTraceRow*>> rounds;
     for (const WgTraceRow* row : tasks) rounds.emplace_back(done[row->wg]++, row);
     std::stable_sort(rounds.begin(), rounds.end(), [](const auto& a, const auto& b) {
@@ -65,7 +65,8 @@ std::string TraceRanks::told() const {
   if (ranks_ == recorded()) return "";
   const Rank times = ranks_ / recorded();
   return fmt::format(
-      "{}: {} recorded ranks run on {}: rank r does what rank r modulo {} did; its tasks for a peer are {} {} peers",
+      "{}: a trace of {} ranks runs on {} ranks: rank r does the tasks of recorded rank r modulo {}; its tasks for a "
+      "peer are {} {} peers",
       trace_.header.kernel, recorded(), ranks_, recorded(),
       rule_ == RankRule::split ? "divided among" : "repeated for each of", times);
 }
@@ -91,8 +92,8 @@ std::vector<WgTraceRow> TraceRanks::tasks_of(Rank rank) const {
       }
       continue;
     }
-    // A run whose length the number of new peers divides is cut into a part for each of them. Tasks of other runs go to
-    // the new peers in turn.
+    // split: `times` ranks replace the recorded peer. A run whose length is a multiple of `times` is cut into equal
+    // parts, one for each of these ranks. Tasks of other runs go to these ranks in turn.
     const std::size_t length = end - begin;
     for (std::size_t i = begin; i < end; ++i, ++seen[turn]) {
       const std::size_t part = length % times == 0 ? (i - begin) / (length / times) : seen[turn] % times;

@@ -1,4 +1,4 @@
-// Replays a trace on a multiple of the ranks that it was recorded on.
+// Replays a trace on a multiple of the ranks on which it was recorded.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,23 @@
 
 namespace moire::kernel {
 
-// Rank r repeats the tasks of rank r modulo the number of recorded ranks. On t times as many ranks, tasks for the k-th
-// rank after it (k = 1, 2, ...; the rank itself comes last) go to the ranks (k - 1) t + 1 to k t after it.
+// How to replay a trace on t times as many ranks as it was recorded on. Rank r does the tasks of recorded rank r modulo
+// the number of recorded ranks. Tasks for the k-th rank after the recorded one (k = 1, 2, ...; the rank itself comes
+// last) are for the t ranks from (k - 1) t + 1 to k t after rank r.
 enum class RankRule {
-  as_recorded,  // the number of ranks must be the same
-  split,        // the tasks for a peer are divided among the t peers in its place: as much work per rank as recorded
-  repeat,       // they are repeated for each of the t peers: t times as much work per rank
+  as_recorded,  // the system must have as many ranks as the trace
+  split,        // the tasks for a recorded peer are divided among these t ranks: as much work per rank as recorded
+  repeat,       // the tasks for a recorded peer are repeated for each of these t ranks: t times as much work per rank
 };
 
+// The tasks of every rank of a replay.
 class TraceRanks {
  public:
   TraceRanks(const program::WgTrace& trace, program::Rank ranks, RankRule rule);
 
-  // Why the rule does not determine what every rank does; nothing if it does.
+  // Returns why the rule does not determine the tasks of every rank; nothing if it does.
   std::optional<config::Problem> problem() const;
-  // What was changed from the recording, in words; empty if nothing was.
+  // A note that says how the replay differs from the recording; empty if it does not.
   std::string told() const;
 
   // Tasks of a rank, in the order in which they are dealt to its workgroups.
@@ -32,7 +34,8 @@ class TraceRanks {
 
  private:
   program::Rank recorded() const { return trace_.header.ranks; }
-  // The place of a task's peer among the rank's peers: 0 is the next rank, and the rank itself comes last.
+  // Position of a task's peer in the order of ranks after the task's own rank: 0 is the next rank, and the rank itself
+  // comes last.
   program::Rank turn_of(const program::WgTraceRow& row) const {
     return (row.peer + recorded() - row.rank - 1) % recorded();
   }
@@ -40,7 +43,9 @@ class TraceRanks {
   const program::WgTrace& trace_;
   program::Rank ranks_;
   RankRule rule_;
-  std::vector<std::vector<const program::WgTraceRow*>> tasks_;  // by recorded rank; round by round unless as_recorded
+  // By recorded rank. Unless the rule is as_recorded, sorted into rounds: the first task of every workgroup, then the
+  // second task of every workgroup, and so on.
+  std::vector<std::vector<const program::WgTraceRow*>> tasks_;
 };
 
 }  // namespace moire::kernel

@@ -1,4 +1,4 @@
-// Replays a trace of version 2: its rows are the steps of workgroups and are done in their recorded order.
+// Replays a trace of version 2. Its rows are the steps of workgroups, which the replay does in their recorded order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -120,7 +120,7 @@ class Steps {
       case Kind::work:
         return work(row, near);
       case Kind::store: {
-        // For another node the data is stored locally first, and put when the flag is raised.
+        // Data for another node are stored locally first. The signal that follows puts them.
         if (!near) staged_[row.peer] += static_cast<double>(row.bytes);
         Phase& phase = add(Phase::Kind::work);
         phase.shape = near && row.peer != row.rank ? store_to_peer : store;
@@ -201,7 +201,7 @@ class Steps {
   program::Kernel& kernel_;
   std::vector<std::vector<std::vector<Phase>>> all_;
   std::vector<Phase>* steps_ = nullptr;  // of the current workgroup
-  std::map<Rank, double> staged_;        // bytes stored for ranks of other nodes that no flag has been raised for yet
+  std::map<Rank, double> staged_;        // bytes stored locally for a rank of another node and not put yet
   program::PhaseShape work_;
   TraceShapes shapes_;
   program::FlagBlock flags_;

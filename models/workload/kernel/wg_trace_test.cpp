@@ -117,7 +117,7 @@ TEST_F(WgTraceReplay, BeyondTheNodeStoresArePutWithTheirFlag) {
   EXPECT_EQ(far.traffic.put_bytes, Bytes{3000});
 }
 
-// Two ranks, each with two tasks for the other one and two for itself.
+// A trace of two ranks, each with two tasks for the other rank and two for itself.
 constexpr const char* four_tasks =
     "task,0,0,0,0,1,0,9,10,4096,0,512\ntask,0,1,1,0,1,0,9,10,4096,0,512\ntask,0,0,2,0,0,10,19,20,4096,0,512\n"
     "task,0,1,3,0,0,10,19,20,4096,0,512\ntask,1,0,0,0,0,0,9,10,4096,0,512\ntask,1,1,1,0,0,0,9,10,4096,0,512\n"

@@ -99,8 +99,9 @@ void ExpectationSpec::describe(config::Describer<ExpectationSpec>& d) {
 
 void TreeChunkSpec::describe(config::Describer<TreeChunkSpec>& d) {
   d.component("tree_chunk",
-              "Chunks of trees, with one slice each. A chunk is halved while a channel has few of them: with levels = "
-              "1 + log2(nodes) + GPUs / 10, while chunks < levels x many (then x few) / GPUs of a node.");
+              "Chunks of trees, with one slice each. A chunk is halved while a channel has fewer chunks than levels x "
+              "many / GPUs of a node, then while it has fewer than levels x few / GPUs of a node, where levels = 1 + "
+              "log2(nodes) + GPUs of a node / 10.");
   d.sourced();
   d.field("most", &TreeChunkSpec::most, "Bytes of data of one step at most").at_least(word);
   d.field("slots", &TreeChunkSpec::slots, "Number of chunks that a FIFO holds").range(1, 1024);
@@ -117,7 +118,11 @@ void TreeChunkSpec::describe(config::Describer<TreeChunkSpec>& d) {
           "to `some`")
       .range(0, 1000)
       .or_default();
-  d.field("few", &TreeChunkSpec::few, "The same for `least`").range(0, 1000).or_default();
+  d.field("few", &TreeChunkSpec::few,
+          "Chunks of a channel for each level of the tree, over the GPUs of a node, below which chunks are halved down "
+          "to `least`")
+      .range(0, 1000)
+      .or_default();
 }
 
 void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
@@ -150,7 +155,8 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
   d.field("step_overhead", &ProtocolSpec::step_overhead,
           "Time for the poll, the barriers, the fence and the flag of one slice");
   d.field("posting", &ProtocolSpec::posting,
-          "The part of fence and flag that the workgroup does not wait for: the receiver sees a slice this much later")
+          "The part of the time of fence and flag for which the workgroup does not wait: the receiver sees a slice "
+          "this much later")
       .or_default();
   d.field("empty_slice", &ProtocolSpec::empty_slice,
           "Time of a slice without data (if a chunk is too small for all its slices): poll, barrier and flag")
@@ -181,7 +187,8 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
   d.check("slots", [](const ProtocolSpec& s) -> std::optional<config::Problem> {
     if (s.slots > s.slices) return std::nullopt;
     return config::Problem{
-        fmt::format("slots is {} and slices is {}: a FIFO that one chunk fills blocks every rank", s.slots, s.slices),
+        fmt::format("slots is {} and slices is {}: every rank would block, because one chunk fills its FIFO", s.slots,
+                    s.slices),
         fmt::format("give the FIFO more slots than a chunk has slices: {} or more", s.slices + 1)};
   });
 }
@@ -206,27 +213,30 @@ void NetworkRingsSpec::describe(config::Describer<NetworkRingsSpec>& d) {
 
 void NvlsBetweenSpec::describe(config::Describer<NvlsBetweenSpec>& d) {
   d.component("nvls_between",
-              "How NVLS goes on between nodes. One GPU for each NIC of a node has a part of the buffer. Its channels "
-              "have four groups of threads: the first and the last copy to and from the buffers, the second sums and "
-              "sends to other nodes, and the third stores what comes back to all GPUs of the node.");
+              "How NVLS continues between nodes. One GPU for each NIC of a node owns a part of the data. Its channels "
+              "have four groups of threads: the first and the last copy to and from the buffers, the second loads the "
+              "sums of the node and sends them to other nodes, and the third stores the totals of all nodes to all "
+              "GPUs of the node.");
   d.sourced();
   const char* const groups[] = {"Number of threads that copy the input to the buffers",
                                 "Number of threads that load sums and send them to other nodes",
-                                "Number of threads that store what comes back to all GPUs of the node",
+                                "Number of threads that store the totals of all nodes to all GPUs of the node",
                                 "Number of threads that copy from the buffers to the output"};
   d.field("scatter_threads", &NvlsBetweenSpec::scatter_threads, groups[0]).range(1, 1024);
   d.field("reduce_threads", &NvlsBetweenSpec::reduce_threads, groups[1]).range(1, 1024);
   d.field("broadcast_threads", &NvlsBetweenSpec::broadcast_threads, groups[2]).range(1, 1024);
   d.field("gather_threads", &NvlsBetweenSpec::gather_threads, groups[3]).range(1, 1024);
   d.field("chunk", &NvlsBetweenSpec::chunk, "Bytes of a part that a channel moves in one step").at_least(word);
-  d.field("deep_chunk", &NvlsBetweenSpec::deep_chunk, "The same with 4 nodes or more; absent: chunk").at_least(word);
+  d.field("deep_chunk", &NvlsBetweenSpec::deep_chunk,
+          "Bytes of a part that a channel moves in one step with 4 nodes or more; absent: chunk")
+      .at_least(word);
   d.field("halved_below", &NvlsBetweenSpec::halved_below,
-          "Numbers of chunks per channel and part, in falling order: a chunk is halved once for each of them that "
-          "there are fewer than")
+          "Numbers of chunks per channel and part, in falling order: a chunk is halved once for each number that "
+          "exceeds the number of chunks that there are")
       .or_default();
   d.field("smallest_chunk", &NvlsBetweenSpec::smallest_chunk,
           "Size down to which the last number of halved_below halves a chunk; each number before it halves down to "
-          "twice as much as the next")
+          "twice the size of the next number")
       .at_least(word);
   d.check("smallest_chunk", [](const NvlsBetweenSpec& s) -> std::optional<config::Problem> {
     if (s.smallest_chunk <= s.chunk && s.smallest_chunk <= s.deep_chunk.value_or(s.chunk)) return std::nullopt;
@@ -273,15 +283,18 @@ void NvlsSpec::describe(config::Describer<NvlsSpec>& d) {
   d.check("threads", [](const NvlsSpec& s) -> std::optional<config::Problem> {
     const std::int64_t groups = s.scatter_threads + s.reduce_threads + s.gather_threads;
     if (groups <= s.threads) return std::nullopt;
-    return config::Problem{fmt::format("there are {} threads, but {} scatter, reduce and gather", s.threads, groups),
-                           "give the three groups at most all threads together"};
+    return config::Problem{
+        fmt::format("threads is {}, but scatter_threads, reduce_threads and gather_threads are {} together", s.threads,
+                    groups),
+        "make their sum at most threads"};
   });
   const auto fit = [](const NvlsSpec& s, const std::optional<NvlsBetweenSpec>& b) -> std::optional<config::Problem> {
     if (!b) return std::nullopt;
     const std::int64_t groups = b->scatter_threads + b->reduce_threads + b->broadcast_threads + b->gather_threads;
     if (groups <= s.threads) return std::nullopt;
-    return config::Problem{fmt::format("there are {} threads, but the four groups have {}", s.threads, groups),
-                           "give the four groups at most all threads together"};
+    return config::Problem{
+        fmt::format("threads of nvls is {}, but the four groups of threads have {} together", s.threads, groups),
+        "make the sum of the groups at most threads"};
   };
   d.check("tree", [fit](const NvlsSpec& s) { return fit(s, s.tree); });
   d.check("sharp", [fit](const NvlsSpec& s) { return fit(s, s.sharp); });
@@ -293,7 +306,7 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
   d.sourced();
   d.field("channels", &ChannelsSpec::channels, "Largest number of channels (workgroups) of a kernel").range(1, 1024);
   d.field("network", &ChannelsSpec::network,
-          "Channels according to the NICs if there are several nodes; absent: as with one node")
+          "Number of channels, from the NICs of a node, if there are several nodes; absent: as with one node")
       .optional();
   d.field("setup", &ChannelsSpec::setup, "Time in the kernel before its first step");
   d.field("copy_cost", &ChannelsSpec::copy_cost,
@@ -309,8 +322,7 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
           "first loads")
       .or_default();
   d.field("order_overhead", &ChannelsSpec::order_overhead,
-          "Time in which a channel waits for another channel of its GPU: the barrier, fence and flag of one and of the "
-          "other")
+          "Time that each of two channels of a GPU takes if one waits for the other: barrier, fence and flag")
       .or_default();
   d.field("simple", &ChannelsSpec::simple, "Protocol with a flag after each slice");
   d.field("ll", &ChannelsSpec::ll, "Protocol with a flag beside each word").optional();
@@ -332,7 +344,7 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
       .range(1, 64);
   d.field("threads", &LibrarySpec::threads, "Threads of a channel's workgroup").range(2, 1024);
   d.field("registers_per_thread", &LibrarySpec::registers_per_thread, "Registers per thread").range(1, 1024);
-  d.field("lds", &LibrarySpec::lds, "Shared memory (LDS) of a workgroup; on a GPU that has less, that amount")
+  d.field("lds", &LibrarySpec::lds, "Shared memory (LDS) of a workgroup; on a GPU whose CUs have less: all of it")
       .or_default();
   d.field("cluster", &LibrarySpec::cluster,
           "Workgroups that are placed together in a group of CUs, if their number divides the grid")

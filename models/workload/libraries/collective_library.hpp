@@ -1,5 +1,5 @@
-// Profile of a collective library (RCCL, NCCL): how it runs collectives as kernels. The values and their sources are in
-// configs/libraries.
+// The profile of a collective library (RCCL, NCCL) states how it runs collectives as kernels. The values and their
+// sources are in configs/libraries.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace moire::libraries {
 
 // How a message to one peer is divided among channels, and then into slots of the FIFO.
 struct MessageSpec {
-  std::int64_t channels_per_peer = 1;  // at most
+  std::int64_t channels_per_peer = 1;  // largest number of channels that share the traffic with one peer
   Bytes slot;                          // size of one slot of the FIFO between two ranks
   Bytes smallest_share;                // bytes per channel: fewer channels are used rather than smaller shares
   Bytes largest_share;                 // bytes per channel: more channels are used rather than larger shares
@@ -46,23 +46,25 @@ struct ExpectationSpec {
   Time network_hop;                            // to another node
   double port_share = 1;                       // share of the GPU's port that the algorithm uses
   std::optional<BytesPerSecond> at_most{};     // with one node: upper bound of the rate
-  std::vector<BytesPerSecond> ring_at_most{};  // upper bound per ring (two channels), with 1 node, 2, ...
+  std::vector<BytesPerSecond> ring_at_most{};  // upper bound of the rate per ring (two channels) with 1 node, 2, ...
   // With several nodes:
-  std::optional<Time> hop_in_node{};              // replaces `hop`
-  double latency_factor = 1;                      // multiplies start and hops of an all-reduce
-  std::optional<double> network_share{};          // share of the NICs' bandwidth; absent: port_share
-  std::vector<BytesPerSecond> network_at_most{};  // upper bound of the rate with 2 nodes, 3, ...; then the last one
+  std::optional<Time> hop_in_node{};      // replaces `hop`
+  double latency_factor = 1;              // multiplies start and hops of an all-reduce
+  std::optional<double> network_share{};  // share of the NICs' bandwidth; absent: port_share
+  // Upper bound of the rate with 2 nodes, 3 nodes, ...; the last entry holds for all larger numbers.
+  std::vector<BytesPerSecond> network_at_most{};
   // Factors on the rate of an all-reduce smaller than 128 B, 256 B, 512 B, ...; 1 beyond the last entry.
   std::vector<double> size_factors{};
   static void describe(config::Describer<ExpectationSpec>& d);
 };
 
-// Chunks of trees. They are halved while a channel has few of them, so that all levels of a tree work at once.
+// Size of the chunks of trees. It is halved while a channel has few chunks, so that all levels of a tree work at once.
 struct TreeChunkSpec {
   Bytes most;              // largest chunk
   std::int64_t slots = 1;  // chunks that a FIFO holds
-  // Halved, but not below `some`, while a channel has fewer than levels x many / (GPUs of a node) chunks; then halved,
-  // but not below `least`, while it has fewer than levels x few / (GPUs of a node).
+  // A chunk is halved, but not below `some`, while a channel has fewer than levels x many / (GPUs of a node) chunks.
+  // Then it is halved, but not below `least`, while a channel has fewer than levels x few / (GPUs of a node) chunks.
+  // levels = 1 + log2(nodes) + (GPUs of a node) / 10 (NCCL's calcCollChunking).
   std::optional<Bytes> some{}, least{};
   double many = 0, few = 0;
   static void describe(config::Describer<TreeChunkSpec>& d);
@@ -77,7 +79,8 @@ struct ProtocolSpec {
   std::optional<TreeChunkSpec> tree_chunk{};  // for trees; replaces chunk, slices and slots
   std::int64_t slots = 1;                     // slices that a FIFO holds
   double wire = 1;                            // bytes that travel per byte of data
-  // True: every line holds data and a flag, and the receiver sees it when it arrives. False: a flag follows each slice.
+  // True: every line holds data and a flag, and the receiver sees each line when it arrives. False: a flag follows each
+  // slice.
   bool lines = false;
   Bytes bytes_in_flight;   // bytes of data per workgroup
   Time batch_pause{};      // with lines: time between two batches of loads, in addition to the memory's time
@@ -85,20 +88,23 @@ struct ProtocolSpec {
   Time posting{};          // per slice: part of fence and flag for which the workgroup does not wait
   Time empty_slice{};      // per slice without data (in small chunks): poll, barrier, flag
   double step_spread = 0;  // relative variation of step_overhead from slice to slice, up and down
-  // Fewer channels are used rather than smaller shares of the collective's bytes than this.
+  // Smallest share of the collective's bytes for a channel: smallest_share, plus smallest_share_per_rank for each rank
+  // (once for trees). A collective uses fewer channels rather than smaller shares.
   Bytes smallest_share{};
   Bytes smallest_share_per_rank{};
-  Bytes cell;  // a channel's share is a multiple of the bytes that cause this much traffic
+  Bytes cell;  // a channel's share is a multiple of the data that cause this many bytes of traffic
   std::optional<ExpectationSpec> ring, tree, direct, recursive;  // absent: the library never chooses it by itself
   static void describe(config::Describer<ProtocolSpec>& d);
 };
 
 // Number of channels with several nodes: as many rings as the NICs of a node can feed, with two channels each.
 struct NetworkRingsSpec {
-  BytesPerSecond rate;          // most bandwidth of a NIC that one ring gets
-  BytesPerSecond doubled_from;  // at most `few` rings are doubled if a NIC has at least this bandwidth
+  BytesPerSecond rate;  // largest bandwidth of a NIC that one ring gets
+  // If there are at most `few` rings and a NIC has at least the bandwidth `doubled_from`, their number is doubled.
+  BytesPerSecond doubled_from;
   std::int64_t few = 0;
-  // With PXN: rings leave a node by the NIC by which they enter it if all of them take at most this share of a port.
+  // With PXN: rings leave a node through the NIC by which they entered it if all rings together take at most this share
+  // of a GPU's port.
   double port_share = 0;
   static void describe(config::Describer<NetworkRingsSpec>& d);
 };
@@ -107,24 +113,26 @@ struct NetworkRingsSpec {
 // fourth group of threads receives the total of all nodes and stores it to all GPUs of its own node.
 struct NvlsBetweenSpec {
   std::int64_t scatter_threads = 0, reduce_threads = 0, broadcast_threads = 0, gather_threads = 0;
-  Bytes chunk;                       // bytes of a part that a channel moves in one step
-  std::optional<Bytes> deep_chunk;   // the same with 4 nodes or more
-  Bytes smallest_chunk;              // of the last entry of halved_below; each entry before allows twice as much
-  std::vector<double> halved_below;  // chunks per channel and part, in falling order
+  Bytes chunk;                      // bytes of a part that a channel moves in one step
+  std::optional<Bytes> deep_chunk;  // with 4 nodes or more, this replaces `chunk`
+  Bytes smallest_chunk;             // size down to which the last entry of halved_below halves a chunk
+  // Numbers of chunks, in falling order. A chunk is halved once for each entry that exceeds the number of chunks that a
+  // channel has of a part. Each entry halves down to twice the size of the next entry.
+  std::vector<double> halved_below;
   static void describe(config::Describer<NvlsBetweenSpec>& d);
 };
 
 // The switch of a node sums and copies (NVLS). A channel's threads form three groups: one copies the input to buffers
 // that the switch sums, one loads the sums and stores them to all GPUs, one copies from the buffers to the output.
 struct NvlsSpec {
-  std::int64_t channels = 0;  // workgroups, at most
+  std::int64_t channels = 0;  // largest number of channels (workgroups)
   std::int64_t threads = 0;   // of a workgroup
   std::int64_t scatter_threads = 0, reduce_threads = 0, gather_threads = 0;
   Bytes chunk;                                 // bytes of a rank's part that a channel moves in one step
-  Bytes smallest_chunk;                        // chunks are halved down to it while a channel has few of them
+  Bytes smallest_chunk;                        // while a channel has few chunks, they are halved down to this size
   std::int64_t slots = 0;                      // chunks that the buffers hold
   Bytes bytes_in_flight;                       // per thread
-  std::int64_t least_ranks = 2;                // the library chooses NVLS by itself only with at least so many ranks
+  std::int64_t least_ranks = 2;                // the library chooses NVLS by itself only with at least this many ranks
   std::optional<ExpectationSpec> expectation;  // of all-reduces; absent: the library never chooses NVLS by itself
   std::optional<NvlsBetweenSpec> tree, sharp;  // between nodes: by trees of GPUs, and by switches that sum
   static void describe(config::Describer<NvlsSpec>& d);
@@ -132,13 +140,13 @@ struct NvlsSpec {
 
 // Kernels in which each channel executes the steps of an algorithm.
 struct ChannelsSpec {
-  std::int64_t channels = 0;                  // workgroups, at most
-  std::optional<NetworkRingsSpec> network{};  // with several nodes; absent: `channels`, as with one
-  Time setup;
-  double copy_cost = 1;
-  double link_cost = 1;
-  Time local_overhead{};  // per copy or sum within the GPU
-  Time order_overhead{};  // per wait of one channel of a GPU for another: of each of the two
+  std::int64_t channels = 0;                  // largest number of channels (workgroups) of a kernel
+  std::optional<NetworkRingsSpec> network{};  // with several nodes; absent: `channels`, as with one node
+  Time setup;                                 // in the kernel before the first step
+  double copy_cost = 1;                       // as LibrarySpec::copy_cost
+  double link_cost = 1;                       // as LibrarySpec::link_cost
+  Time local_overhead{};                      // per copy or sum within the GPU
+  Time order_overhead{};  // per wait of one channel of a GPU for another channel; each of the two takes this time
   ProtocolSpec simple;
   std::optional<ProtocolSpec> ll, ll128;
   std::optional<NvlsSpec> nvls;
@@ -158,13 +166,13 @@ struct LibrarySpec {
   Time setup;                          // in the kernel before the first step: work description, connection state
   Time step_overhead;                  // per slot, of sender and receiver: poll, barriers, fence, flag
   double copy_cost = 1;                // CU time per byte of the library's copy loops / that of plain loops
-  double link_cost = 1;                // link time per byte / that of contiguous stores by one sender: senders collide
-  bool pxn = false;                    // messages to another rail go through the GPU of the node that is on that rail
+  double link_cost = 1;                // link time per byte / that of contiguous stores by one sender (senders collide)
+  bool pxn = false;                    // messages to another rail go through the GPU of the sender's node on that rail
   bool staged = true;                  // data goes through a FIFO in the receiver's memory, then to the user buffer
   MessageSpec node;                    // with one node
   std::optional<MessageSpec> network;  // with several nodes; absent: `node`
   std::optional<LowLatencySpec> low_latency;
-  std::optional<ChannelsSpec> channels;  // collectives other than messages between pairs of ranks
+  std::optional<ChannelsSpec> channels;  // for collectives other than messages between pairs of ranks
   static void describe(config::Describer<LibrarySpec>& d);
 };
 

@@ -61,24 +61,26 @@ void ChoiceSpec::describe(config::Describer<ChoiceSpec>& d) {
               "How a library estimates the cost of a kernel; it chooses the cheapest. For each tile, the arithmetic, "
               "the loads from the L2 and the loads from memory are combined as the root of the sum of their squares; "
               "the store and the extra times are added, and the sum is multiplied by the number of waves.");
-  d.field("small_tile", &ChoiceSpec::small_tile,
-          "Additional arithmetic for each side of 64; half of it for a side of 128")
+  d.field(
+       "small_tile", &ChoiceSpec::small_tile,
+       "Additional arithmetic, as a fraction, for each side of a tile: this value for a side of 64, half of it for a "
+       "side of 128")
       .or_default();
   d.field("loads", &ChoiceSpec::loads, "Weight of the loads from the L2").or_default();
   d.field("unshared", &ChoiceSpec::unshared,
-          "Share of the operands that a cluster loads once which is still counted for each of its workgroups")
+          "Share of the operands that a cluster loads once; this share is still counted for each of its workgroups")
       .range(0, 1)
       .or_default();
   d.field("memory", &ChoiceSpec::memory, "Weight of the loads from memory").or_default();
   d.field("part_wave", &ChoiceSpec::part_wave,
-          "How much of an incomplete last wave counts: as a whole wave (0), or its share (1)")
+          "How an incomplete last wave counts: 0: as a whole wave; 1: only the share that is filled")
       .range(0, 1)
       .or_default();
   d.field("store", &ChoiceSpec::store, "Weight of the time to store a tile").or_default();
   d.field("tile", &ChoiceSpec::tile, "Additional time of every tile").or_default();
   d.field("reduction", &ChoiceSpec::reduction, "Weight of the kernel that adds the parts if k is split").or_default();
   d.field("single", &ChoiceSpec::single, "Additional time of a tile outside of clusters").or_default();
-  d.field("large_cluster", &ChoiceSpec::large_cluster, "Additional time of a tile in a cluster of more than four")
+  d.field("large_cluster", &ChoiceSpec::large_cluster, "Additional time of a tile in a cluster of more than four tiles")
       .or_default();
 }
 
@@ -101,7 +103,8 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
       .or_default();
   d.field("threads", &GemmLibrarySpec::threads, "Threads of a workgroup").range(32, 1024).or_default();
   d.field("registers_per_thread", &GemmLibrarySpec::registers_per_thread,
-          "Registers per thread; absent: its sums of the tile, half as many again, and 32, limited to 64 to 512")
+          "Registers per thread; absent: 1.5 times the sums of the tile that a thread holds, plus 32, but at least 64 "
+          "and at most 512")
       .range(8, 512)
       .optional();
   d.field("lds", &GemmLibrarySpec::lds, "LDS of a workgroup in addition to its stages").or_default();
@@ -139,12 +142,12 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
       .or_default();
   d.field("stripe", &GemmLibrarySpec::stripe,
           "Number of rows of tiles in a stripe: workgroups fill a stripe column by column, so that workgroups that run "
-          "at the same time share operands of both sides; a wave that is longer than a row makes stripes higher")
+          "at the same time share panels of both A and B; a wave with more tiles than one row makes the stripe higher")
       .range(1, 1024)
       .or_default();
   d.field("k_spread", &GemmLibrarySpec::k_spread,
-          "Distance along k between the workgroups of a wave: panels that they share must stay in the cache over this "
-          "distance")
+          "Elements of k between the first and the last workgroup of a wave: panels that workgroups share must stay in "
+          "the cache over this distance")
       .range(1, 1 << 24)
       .or_default();
   d.field("choice", &GemmLibrarySpec::choice, "How the library chooses a kernel").or_default();
@@ -161,7 +164,7 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
   });
   d.check("splits", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
     if (std::find(s.splits.begin(), s.splits.end(), 1) == s.splits.end())
-      return config::Problem{"it must be possible not to split k", "add 1"};
+      return config::Problem{"the list does not contain 1, so every product would have to split k", "add 1"};
     return std::nullopt;
   });
 }

@@ -1,4 +1,5 @@
-// Profile of a GEMM library: its kernels, how they run, and how the library chooses one. A file of configs/gemm.
+// The profile of a GEMM library states its kernels, how they run, and how the library chooses one. Each file of
+// configs/gemm is one profile.
 #pragma once
 
 #include <cstdint>
@@ -31,44 +32,46 @@ struct ClusterSpec {
   static void describe(config::Describer<ClusterSpec>& d);
 };
 
-// one_tile: one workgroup per tile. The others launch as many workgroups as the GPU holds: persistent workgroups take
-// tiles one by one, persistent_stride ones walk over the tiles in equal steps, stream_k ones share all k steps evenly.
+// one_tile: one workgroup per tile. The other schedules launch as many workgroups as the GPU holds. With persistent,
+// workgroups take tiles one by one; with persistent_stride, they walk over the tiles in equal steps; with stream_k,
+// they share the steps along k of all tiles evenly.
 enum class Schedule { one_tile, persistent, persistent_stride, stream_k };
 
 // The library's own cost model of a kernel, by which it chooses the cheapest. The simulated time may differ.
 struct ChoiceSpec {
-  double small_tile = 0;  // extra arithmetic per tile side of 64, as a fraction; half as much for 128, ...
+  double small_tile = 0;  // extra arithmetic, as a fraction, for each of the tile's two sides: this x 64 / side
   double loads = 1;       // weight of the time to load the operands from the L2
-  double unshared = 0;    // fraction of the operands shared in a cluster that is charged to every workgroup
+  double unshared = 0;    // fraction of a cluster's shared loads that is still counted for each of its workgroups
   double memory = 1;      // weight of the time to load the operands from memory
-  double part_wave = 0;   // cost of a partial last wave: 0: a whole wave, 1: only its share
+  double part_wave = 0;   // cost of a partial last wave. 0: that of a whole wave; 1: only the share that is filled
   double store = 1;       // weight of the time to store the tile
   Time tile;              // extra time of every tile
   double reduction = 1;   // weight of the kernel that adds the parts of a split k
   Time single;            // extra time of a tile whose workgroup is in no cluster
-  Time large_cluster;     // extra time of a tile in a cluster of more than four
+  Time large_cluster;     // extra time of a tile in a cluster of more than four tiles
   static void describe(config::Describer<ChoiceSpec>& d);
 };
 
 struct GemmLibrarySpec {
   std::string name = "generic";
+  // Each entry is a kernel: m x n of its tile x step along k x stages in the LDS.
   std::vector<std::string> tiles{"256x128x64x3", "128x256x64x3", "128x128x64x3", "128x64x64x3",
                                  "64x128x64x3",  "64x64x64x3",   "32x64x64x3"};
-  std::vector<std::string> clusters{"1x1"};
+  std::vector<std::string> clusters{"1x1"};  // tiles along m x tiles along n
   std::vector<std::int64_t> splits{1};  // numbers of parts into which k can be split; each part computes whole tiles
   std::int64_t shortest_part = 512;     // least length of a part of k
   std::int64_t threads = 256;
   std::optional<std::int64_t> registers_per_thread;  // absent: 1.5 per accumulator, plus 32
   Bytes lds;                                         // per workgroup, without the stages
   Schedule schedule = Schedule::one_tile;
-  std::int64_t fixed_tiles = 1;  // persistent: tiles given to a workgroup by its number; it takes others from a counter
+  std::int64_t fixed_tiles = 1;  // persistent: a workgroup gets this many tiles by its number, others from a counter
   std::int64_t interleave = 1;   // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
   double main_loop = 1;          // fraction of the GPU's matrix rate that the main loop reaches
   Time start_up;                 // from a workgroup's start until its pipeline is full
-  Bytes store_in_flight{16 * 1024.0};
-  bool store_beside = false;     // the store of a tile overlaps the next tile's main loop
-  std::int64_t k_spread = 1024;  // distance in k between the first and last workgroup of a wave
-  std::int64_t stripe = 1;       // rows of tiles in a stripe, which is filled column by column (workgroup mapping)
+  Bytes store_in_flight{16 * 1024.0};  // bytes of its tile that a workgroup has in flight while it stores the tile
+  bool store_beside = false;           // the store of a tile overlaps the next tile's main loop
+  std::int64_t k_spread = 1024;        // elements of k between the first and the last workgroup of a wave
+  std::int64_t stripe = 1;  // rows of tiles in a stripe, which is filled column by column (workgroup mapping)
   ChoiceSpec choice;
   static void describe(config::Describer<GemmLibrarySpec>& d);
 

@@ -1,4 +1,5 @@
-// Paths of values in a library's profile, such as channels.ll.step_overhead, as validation and fit files write them.
+// Paths of values in the profile of a collective library, such as channels.ll.step_overhead. Files of validations and
+// fits contain such paths.
 #pragma once
 
 #include <string>
@@ -13,10 +14,10 @@ struct Path {
 };
 Path split_path(const std::string& path);
 
-// The spec of a section; null if there is none.
+// The spec of a section such as channels.ll; null if there is no such section.
 const config::Description* section_spec(const std::string& section);
 
-// The field that a path names; null if there is none.
+// The field that a path names; null if there is no such field.
 const config::Field* field_at(const Path& path);
 
 }  // namespace moire::libraries

@@ -1,4 +1,4 @@
-// Profile of a library whose executor runs execution plans (MSCCL++): threads load from and store to any buffer,
+// The profile of a library whose executor runs execution plans (MSCCL++). Threads load from and store to any buffer,
 // without FIFOs. The values and their sources are in configs/libraries/mscclpp.yaml.
 #pragma once
 
@@ -18,11 +18,11 @@ struct PlanLibrarySpec {
   std::string name;
   std::int64_t registers_per_thread = 0;
   Bytes lds;               // per workgroup, for its part of the plan
-  Time setup;              // in the kernel before the first operation
+  Time setup;              // time in the kernel before the first operation, in which the plan is loaded
   Time operation;          // time to read an operation of the plan
   Time meet;               // barrier of the threads of a workgroup
-  Time fence;              // of a signal: until stores in flight are visible to the peer
-  Time expect;             // of a wait: time to increment the expected count of signals
+  Time fence;              // time that a signal waits until stores in flight are visible to the peer
+  Time expect;             // time that a wait takes to increment the expected count of signals
   Bytes vector;            // data that a thread loads at once
   Bytes packet_data;       // data in a packet
   double packet_wire = 1;  // bytes of packets per byte of data

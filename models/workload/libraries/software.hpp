@@ -1,5 +1,6 @@
-// The software of a machine: its GEMM library and its collective library. YAML files name them within the hardware
-// (`gemm:` of a GPU, `library:` of a system), but the hardware specs do not contain them; operators get both.
+// The software of a machine: its GEMM library and its collective library. YAML files name the libraries within the
+// hardware (`gemm:` of a GPU, `library:` of a system), but the hardware specs (machine::SystemSpec) do not contain
+// them. An EquippedSystem has both, and operators get an EquippedSystem.
 #pragma once
 
 #include <optional>
@@ -21,15 +22,15 @@ struct SoftwareSpec {
 // A machine with its software.
 struct EquippedSystem : machine::SystemSpec {
   SoftwareSpec software{};
-  std::vector<std::string> followed{};  // values adapted because another one was changed, for reports
+  std::vector<std::string> followed{};  // notes about values that were adapted because another value was changed
 };
 
 struct EquippedGpu : machine::GpuSpec {
   GemmLibrarySpec gemm{};
 };
 
-// Reads the file of a system or a GPU, or its node inside another file at `path`. Reports the errors of hardware and
-// software together.
+// Reads the YAML node of a system or a GPU. `path` is the path of the node if it is inside another file. Reports the
+// errors of hardware and software together.
 std::optional<EquippedSystem> read_system(const config::Node& node, config::Diagnostics& diagnostics,
                                           std::vector<config::Provenance>* provenance = nullptr, std::string path = {});
 std::optional<EquippedGpu> read_gpu(const config::Node& node, config::Diagnostics& diagnostics,

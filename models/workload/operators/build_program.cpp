@@ -120,7 +120,8 @@ std::optional<QueueSpec> read_queue(const std::string& name, const config::Node&
   return spec;
 }
 
-// The CUs that each queue may use, by cu_partition (reservation) and cu_limit. Reports what does not fit at its key.
+// Returns the CUs that each queue may use, by cu_partition (reservation) and cu_limit. Reports a number that does not
+// fit at its key.
 std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& queues, const machine::GpuSpec& gpu,
                                                config::Diagnostics& diagnostics) {
   const std::int64_t all = gpu.compute.total_cus();
@@ -159,7 +160,7 @@ std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& que
   return cu::share_out(gpu.compute, wishes);
 }
 
-// Indices of the queues in launch order; empty if it is the order of the file.
+// Returns the indices of the queues in launch order; empty if this is the order of the file.
 std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::Node& node,
                                         config::Diagnostics& diagnostics) {
   std::vector<std::string> known;

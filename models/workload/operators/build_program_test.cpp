@@ -52,7 +52,7 @@ TEST(BuildProgram, QueuesAreListsOrMapsWithAPriority) {
   EXPECT_THAT(names, ElementsAre("fused_embedding", "fused_embedding#2", "fused_embedding#3"));
 }
 
-// Keys that every operation may have are known, too.
+// The known keys of an operator include those that every operation may have.
 TEST(BuildProgram, AnUnknownKeyNamesAllThatAreKnown) {
   const auto error = [](const std::string& keys) { return build("queues: {main: [{" + keys + "}]}").errors; };
   EXPECT_THAT(error("delay: {time: 1 us, grup: tp}"), HasSubstr("unknown key 'grup' in delay; did you mean 'group'?"));
@@ -176,7 +176,7 @@ TEST(BuildProgram, ChecksAgainstTheMachineComeWithTheRemedy) {
   std::string odd = embedding;
   odd.replace(odd.find("64"), 2, "63");
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + odd + "\n"),
-              HasSubstr("program.yaml:3:29: global_batch 63 cannot be divided evenly among 2 ranks; 64 would"));
+              HasSubstr("program.yaml:3:29: global_batch 63 cannot be divided evenly among 2 ranks; use 64"));
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + embedding + "\n", example_equipped(1)),
               HasSubstr("program.yaml:3:29: an All-to-All needs at least 2 ranks"));
 }

@@ -68,7 +68,8 @@ void ProgramSpec::describe(config::Describer<ProgramSpec>& d) {
   d.component("program", "What every rank does.");
   d.field("grid", &ProgramSpec::grid,
           "The ranks as a grid: names and sizes, with the first name varying fastest, so that rank = tp + 8 pp. Each "
-          "name is a group (of ranks that differ only in it) and a number in `where` formulas")
+          "name is a group, whose communicators have the ranks that differ in this dimension only. In `where` formulas "
+          "it is the coordinate of a rank")
       .range(1, 1 << 20)
       .example("{tp: 8, pp: 4, dp: 4}")
       .optional();

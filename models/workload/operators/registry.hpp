@@ -22,7 +22,7 @@ struct BuiltProgram {
   std::vector<std::string> notes;  // what operators decided and why
 };
 
-// Turns a scenario's `program:` mapping into a program for a system:
+// Turns a scenario's `program:` mapping into a program for a system. Such a mapping is:
 //   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}},
 //             order: concurrent, launch: [other, main]}
 // `traces` keeps parsed WG traces for all programs that are built with it. `untried`: see builder::Builder.

@@ -24,7 +24,7 @@ program::Arithmetic arithmetic(Unit unit) {
   return unit == Unit::matrix ? program::Arithmetic::matrix_16bit : program::Arithmetic::vector_fp32;
 }
 
-// The shape of a phase if its peer is the rank itself: accesses to the peer's memory become local ones.
+// Returns the shape of a phase whose peer is the rank itself: accesses to the peer's memory become local accesses.
 program::PhaseShape with_itself(program::PhaseShape shape) {
   shape.read += shape.peer_read;
   shape.write += shape.peer_write;
@@ -88,7 +88,7 @@ class Compiler {
     const auto first = static_cast<std::uint32_t>(script_->slots.size());
     std::string why;
     double* named = script_->names.add(name, 0, why);
-    if (named == nullptr) diagnostics_.error(place, why, "another name");
+    if (named == nullptr) diagnostics_.error(place, why, "use another name");
     for (std::size_t i = 0; i < count; ++i) {
       script_->slots.push_back(i == 0 && named != nullptr ? named : &hidden());
       script_->slot_names.push_back({i == 0 && !name.starts_with('_') ? name : "", here()});
@@ -222,7 +222,7 @@ class Compiler {
     program::PhaseShape shape = shape_of(reduce.name, reduce.in_flight);
     const double sources = demand(reduce.sources, "sources");
     if (sources < 1)
-      diagnostics_.error(reduce.sources.place, fmt::format("'sources' is {:.10g}", sources), "1 or more");
+      diagnostics_.error(reduce.sources.place, fmt::format("'sources' is {:.10g}", sources), "write 1 or more");
     shape.read = sources;
     shape.write = 1;
     shape.flop = std::max(0.0, sources - 1) / element_bytes(reduce.dtype);
@@ -355,8 +355,9 @@ class Compiler {
     script_->instructions[enter].to = here();
   }
 
-  // Visits peers in an order that is relative to the rank, so that no two ranks visit the same peer in one turn:
-  // the ranks that follow it, within the node or over all ranks; with `others`, node by node.
+  // Visits peers in an order that is relative to the rank, so that no two ranks visit the same peer in the same turn.
+  // The order begins with the next rank, within the node or among all ranks. With `others`, it goes node by node and
+  // begins with the next node.
   void peers(const ForPeersSpec& peers, const config::Node& node, std::uint32_t depth) {
     const std::string turn = fmt::format("_turn_{}", turns_++);  // internal: begins with _
     const auto text = [&](std::string formula) { return FormulaText{std::move(formula), node.place}; };

@@ -12,7 +12,7 @@ std::optional<double> constant(const FormulaText& text, std::string_view key, co
   const double value = formula->value();
   if (value >= low && value <= high) return value;
   diagnostics.error(text.place, fmt::format("'{}' is {:.10g}", key, value),
-                    fmt::format("{:.10g} to {:.10g}", low, high));
+                    fmt::format("it must be {:.10g} to {:.10g}", low, high));
   return std::nullopt;
 }
 
@@ -34,7 +34,7 @@ std::optional<Names> constants_of(const OwnKernelSpec& spec, const builder::Buil
     const auto value = constant(text, name, *made, -most_demand, most_demand, diagnostics);
     good = good && value.has_value();
     if (!value || made->add(name, *value, why) != nullptr) continue;
-    diagnostics.error(let->entries[i].key_place, why, "another name");
+    diagnostics.error(let->entries[i].key_place, why, "use another name");
     good = false;
   }
   if (!good) made.reset();

@@ -1,4 +1,4 @@
-// The operator `kernel`: adds its flags, compiles its script and checks it.
+// The operator `kernel`: adds the flags of a kernel, compiles its steps to a script and checks the script.
 #include <cmath>
 
 #include "models/workload/own/compile.hpp"

@@ -306,13 +306,13 @@ TEST(OwnKernel, WhatIsWrongIsSaidWhereItStands) {
               HasSubstr("'bytes' is -1 (rank 0, workgroup 0, p 1, x 2); it must be 0 to"));
   EXPECT_THAT(of("for_peers: {each: p, do: [{fence: {}}]}\n          - load: {bytes: 0 - 1}"),
               HasSubstr("'bytes' is -1 (rank 0, workgroup 0); it must be 0 to"))
-      << "names of loops that are over";
+      << "the message does not list names of loops that have ended";
   EXPECT_THAT(of("take: {each: i, below: 3, do: [{math: {flop: workgroup}}]}"), HasSubstr("uses the workgroup"));
   EXPECT_THAT(of("work: {name: w}"), HasSubstr("has no demands"));
   EXPECT_THAT(errors_of("        {workgroups: rank, steps: [{fence: {}}]}\n"),
               HasSubstr("'workgroups' uses the unknown name 'rank'"));
   EXPECT_THAT(errors_of("        {workgroups: 0, steps: [{fence: {}}]}\n"),
-              HasSubstr("'workgroups' is 0; 1 to 1000000000"));
+              HasSubstr("'workgroups' is 0; it must be 1 to 1000000000"));
 }
 
 TEST(OwnKernel, BetweenNodesOnlyPutsGetThere) {

@@ -30,7 +30,7 @@ struct Instruction {
     next,    // adds the step; jumps to `to` if the value is below the bound
     unless,  // jumps to `to` if first is 0
     jump,    // jumps to `to`
-    phase,   // a phase, in which time passes; of kind nothing: the end
+    phase,   // a phase, in which time passes; a phase of kind `nothing` ends the script
   };
   Op op = Op::phase;
   std::uint32_t slot = 0;
@@ -84,7 +84,7 @@ struct Script {
 
   Cursor begin() const;
   Cursor begin_item(std::int64_t item) const;
-  // Computes the next phase of a workgroup (or an item); false at its end. Throws ValueError.
+  // Computes the next phase of a workgroup (or an item). Returns false at the end of the script. Throws ValueError.
   bool next(Rank of, std::int64_t workgroup, Cursor& cursor, Phase& phase) const;
   // "rank 3, workgroup 7, tile 2": the values for which the formulas of the instruction were evaluated last.
   std::string situation(std::uint32_t instruction) const;
@@ -94,7 +94,7 @@ struct Script {
 };
 
 // Interprets the whole script once, and reports the first invalid value and the first wait whose flag is not raised
-// often enough. `raised`: for each flag the last rank that raises it, for deadlock reports.
+// often enough. `raised` receives, for each flag, the last rank that raises the flag, for deadlock reports.
 void check(const Script& script, const program::Program& program, std::vector<Rank>& raised,
            config::Diagnostics& diagnostics);
 

@@ -38,8 +38,10 @@ void describe_flag(config::Describer<Spec>& d, std::string meaning) {
 
 template <class Spec>
 void describe_last(config::Describer<Spec>& d) {
-  d.field("last", &Spec::last,
-          "First increment a counter of its own rank; only the workgroup that brings it to `of` continues and sends")
+  d.field(
+       "last", &Spec::last,
+       "The workgroup first increments a counter of its own rank; only the workgroup that raises the counter to `of` "
+       "continues and sends")
       .optional();
 }
 
@@ -133,7 +135,7 @@ void WorkSpec::describe(config::Describer<WorkSpec>& d) {
       .or_default();
   d.field("pause", &WorkSpec::pause, "If not pipelined: time of a unit in which nothing is requested").or_default();
   d.field("held", &WorkSpec::held,
-          "If pipelined: time for which loaded bytes keep their place before others are requested")
+          "If pipelined: time for which loaded bytes keep their buffer before the next load can use it")
       .or_default();
   d.field("random_rows", &WorkSpec::random_rows, "true: rows anywhere in memory, not runs of addresses").or_default();
   d.field("in_order", &WorkSpec::in_order, "true: all workgroups walk through memory together").or_default();
@@ -157,7 +159,7 @@ void WorkSpec::describe(config::Describer<WorkSpec>& d) {
 
 void LastSpec::describe(config::Describer<LastSpec>& d) {
   d.component("kernel_last",
-              "If several workgroups complete parts of something, only the last one continues and sends.");
+              "If several workgroups complete parts of a result, only the last of them continues and sends.");
   d.field("counter", &LastSpec::counter, "Name of one of the kernel's flags, used as the counter")
       .example("slice_done");
   d.field("index", &LastSpec::index, "Which of the flags with that name, on its own rank; absent: 0").optional();
@@ -172,7 +174,7 @@ void PutSpec::describe(config::Describer<PutSpec>& d) {
   describe_flag(d, "Flag at the receiver that is raised when the whole message has arrived");
   d.field("queue_pair", &PutSpec::queue_pair, "Queue pair of the message, in which messages arrive in order; absent: 0")
       .optional();
-  d.field("proxied", &PutSpec::proxied, "true: a host thread posts it; false: the GPU does").or_default();
+  d.field("proxied", &PutSpec::proxied, "true: a host thread posts the message; false: the GPU posts it").or_default();
   describe_last(d);
 }
 

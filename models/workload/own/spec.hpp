@@ -56,8 +56,8 @@ struct ReduceSpec {
   static void describe(config::Describer<ReduceSpec>& d);
 };
 
-// Overlapping loads, stores and arithmetic. Demands are per unit and the same for all workgroups; `amount` (the number
-// of units) and the peer may differ.
+// Overlapping loads, stores and arithmetic. The demands are stated per unit of work and are the same for all
+// workgroups. `amount` (the number of units) and the peer may differ.
 struct WorkSpec {
   std::string name = "work";
   std::optional<FormulaText> amount;  // units
@@ -80,7 +80,8 @@ struct WorkSpec {
   static void describe(config::Describer<WorkSpec>& d);
 };
 
-// Only the last of several workgroups sends: each increments a counter, and the one that lifts it to `of` goes on.
+// Only the last of several workgroups sends: each of them increments a counter, and the workgroup that raises the
+// counter to `of` continues.
 struct LastSpec {
   std::string counter;  // name among the kernel's flags; the flag is on the rank itself
   std::optional<FormulaText> index;

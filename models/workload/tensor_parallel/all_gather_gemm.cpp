@@ -1,9 +1,10 @@
-// Fused AllGather + GEMM: workgroups wait for the flags of the rows of A that their tile needs (Flux, section 3.2).
+// Fused AllGather + GEMM: workgroups wait for the flags of the rows of A that their tile needs (Flux, arXiv 2406.06858,
+// section 3.2).
 //
-// Rows arrive in communication tiles (chunks), moved by copy engines while the kernel runs, or by workgroups of the
-// kernel that store them to the peers (push) or load them from there (pull). Neighbours are GPUs that can store to each
-// other. One workgroup puts a rank's rows to the GPU of the same index in every other group of neighbours, which
-// forwards them within its group.
+// Rows arrive in communication tiles (chunks). Either copy engines move them while the kernel runs, or workgroups of
+// the kernel store them to the peers (push) or load them from the peers (pull). Neighbours are GPUs that can store to
+// each other. One workgroup puts a rank's rows to the GPU of the same index in every other group of neighbours. That
+// GPU forwards the rows within its group.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct Rows {
   Rank neighbours = 1;  // size of a group of neighbours, the rank included
   std::int64_t chunks = 1;
   double row_bytes = 0;
-  std::int64_t movers = 0;  // workgroups that move rows; 0: copy engines
+  std::int64_t movers = 0;  // workgroups that move rows; 0: copy engines move them
   bool pulled = false;
   program::FlagBlock arrived;  // one flag per chunk of every rank
 
@@ -38,17 +39,18 @@ struct Rows {
   program::FlagRef flag(Rank rank, Rank source, std::int64_t chunk) const {
     return arrived.at(rank, static_cast<std::uint32_t>(source * chunks + chunk));
   }
-  // How often a flag is raised: once by a copy or a put, else once by each workgroup that moves rows.
+  // Number of times that a chunk's flag is raised: once by a copy or a put, or once by each workgroup that moves rows.
   std::int64_t target(Rank rank, Rank source) const {
     return movers == 0 || rank % neighbours == source % neighbours ? 1 : movers;
   }
-  // Neighbour t = 1, 2, ... of rank r. Senders visit r - t (below), so that r gets rows from r + 1, r + 2, ... (above).
+  // Neighbour t = 1, 2, ... of rank r in its group, cyclically. Senders visit r - t (below), so that r gets rows from
+  // r + 1, r + 2, ... (above) in this order.
   Rank below(Rank rank, Rank t) const {
     return rank - rank % neighbours + (rank % neighbours + neighbours - t) % neighbours;
   }
   Rank above(Rank rank, Rank t) const { return rank - rank % neighbours + (rank % neighbours + t) % neighbours; }
-  // The rank whose rows a rank sends to its neighbours: itself at place 0, then the ranks of the same index in the
-  // groups that follow.
+  // The rank whose rows `rank` sends to its neighbours. Place 0 stands for the rank itself, place p for the rank of the
+  // same index in the p-th group after its own.
   Rank handed_on(Rank rank, Rank place) const { return (rank + place * neighbours) % ranks(); }
 };
 
@@ -83,7 +85,8 @@ class FusedBody final : public program::KernelBody {
   std::int64_t workgroups(Rank) const override { return rows_.movers + senders() + launch_.workgroups; }
   bool turns(Rank) const override { return launch_.order.turns() && rows_.blocks.rows(0) % rows_.chunks == 0; }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    // The workgroup that puts is placed first: movers of other groups wait for it, and there may be few CUs.
+    // The workgroup that puts is placed on a CU first: movers of other groups wait for its puts, and there may be few
+    // CUs.
     if (workgroup < senders()) return send_step(rank, step, phase);
     workgroup -= senders();
     if (workgroup < rows_.movers) return rows_.pulled ? pull_step(rank, step, phase) : push_step(rank, step, phase);
@@ -121,8 +124,8 @@ class FusedBody final : public program::KernelBody {
     phase.target = rows_.target(rank, source);
   }
 
-  // Stores a workgroup's share of the rank's own chunks to all neighbours, one after the other, then of the chunks that
-  // other groups put here.
+  // A workgroup stores its share of every chunk to the neighbours: first of the rank's own chunks, then of the chunks
+  // that other groups have put to the rank.
   bool push_step(Rank rank, std::uint32_t step, Phase& phase) const {
     const auto peers = static_cast<std::int64_t>(rows_.neighbours - 1);
     const std::int64_t part = step % 4, number = step / 4;
@@ -192,13 +195,13 @@ class FusedBody final : public program::KernelBody {
   std::uint32_t queue_pairs_;
   std::vector<std::vector<Needed>> needed_;  // chunks needed by each row of tiles
   std::uint32_t most_needed_ = 0;
-  bool in_step_ = false;  // tiles of a column share the panel that they load
+  bool in_step_ = false;  // several tiles of a column follow each other and share the panel of B that they load
 };
 
-// Appends the copies of one stream, for every `streams`-th peer from `first` on: the rank's own rows peer by peer, then
-// the rows that other groups put here, chunk by chunk.
+// Appends the copies of one stream, which serves every `streams`-th peer from `first` on. It copies the rank's own rows
+// peer by peer, then the rows that other groups have put to the rank, chunk by chunk.
 void append_copies(const builder::Builder& build, const Rows& rows, Rank first, Rank streams, program::Queue& stream) {
-  // The ranks whose chunk has rows; the others neither copy nor wait.
+  // True for the ranks whose chunk has rows; the other ranks neither copy nor wait.
   const auto with_rows = [&rows](Rank place, std::int64_t chunk) {
     auto ranks = std::make_shared<std::vector<bool>>();
     for (Rank rank = 0; rank < rows.ranks(); ++rank)
@@ -245,8 +248,8 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   kernel.shapes.resize(FusedBody::shapes);
   kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;
   kernel.shapes[FusedBody::store] = launch.gemm.store;
-  // Workgroups that wait for different chunks are apart from then on. What the caches lose of a column of B until the
-  // next one needs it is loaded once more.
+  // Workgroups that have waited for different chunks stay out of step afterwards. A workgroup loads again the part of a
+  // panel of B that the caches lose between its predecessor's use and its own. The shape lone_main_loop does this.
   program::PhaseShape& loop = kernel.shapes[FusedBody::main_loop];
   loop.residence = memory::residence(build.gpu().l2, build.gpu().memory_side_cache, build.gpu().hbm.bandwidth);
   loop.out_of_step = FusedBody::lone_main_loop;

@@ -1,10 +1,11 @@
-// Fused GEMM + ReduceScatter: the epilogue of a tile sends it to the rank that owns its rows (Flux, section 3.1).
+// Fused GEMM + ReduceScatter: the epilogue of a tile sends it to the rank that owns its rows (Flux, arXiv 2406.06858,
+// section 3.1).
 //
-// store: into a buffer of the owner, which has space for every source; a second kernel sums. add: remote atomics on the
-// owner's result. pull: tiles stay in the memory of the rank that computed them, and a second strand of the owner's
-// workgroups loads and adds them. Between nodes: the GPUs of a node first add up their parts of a tile on the one that
-// has the owner's place in its node (its relay), which puts the sum, so that a NIC carries one sum instead of a part of
-// each GPU.
+// With store, the epilogue stores the tile into a buffer of the owner, which has space for every source; a second
+// kernel sums. With add, it uses remote atomics on the owner's result. With pull, tiles stay in the memory of the rank
+// that computed them, and a second strand of the owner's workgroups loads and adds them. Between nodes, the GPUs of a
+// node first add up their parts of a tile on the owner's relay: the GPU that has the owner's index in this node. The
+// relay puts the sum, so that a NIC carries one sum instead of a part of each GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,31 +27,32 @@ struct Terms {
   BlockOrder order{};
   FetchOrder fetch{};
   double element = 2;
-  double buffered = 1;  // share of a tile that is stored beside the next main loop
+  double buffered = 1;  // with store_beside: share of a tile that is stored while the next main loop runs
   Time fence{};
   std::uint32_t queue_pairs = 1;
   Rank neighbours = 1;  // GPUs of a node
-  // Flags at a relay: one per tile that it puts to other nodes, raised by every GPU of its node.
+  // Flags at a relay: one per tile that the relay puts to other nodes, raised by every GPU of its node.
   program::FlagBlock gathered{};
-  std::uint32_t most_tiles = 0;  // of one owner
+  std::uint32_t most_tiles = 0;  // largest number of tiles of one owner
   // Flags at the owner of a tile: one per tile, raised by every source; with pull one per tile and source.
   program::FlagBlock arrived{};
 
   Rank places() const { return ranks / neighbours; }  // nodes
   bool turns(Rank by) const { return launch.order.turns() && (places() == 1 || by % neighbours == 0); }
-  // With add, the kernel itself waits for the parts of other ranks; otherwise the second kernel does.
+  // With add: true if the kernel itself waits for the parts of other ranks, so that it needs no second kernel.
   bool ends_alone() const { return launch.gemm.schedule != libraries::Schedule::one_tile && places() == 1; }
-  // The GPU of the node of `rank` where its parts of the tiles of `owner` go: the owner, or its relay.
+  // The GPU in the node of `rank` to which `rank` sends its parts of the tiles of `owner`: the owner or its relay.
   Rank target(Rank rank, Rank owner) const { return rank - rank % neighbours + owner % neighbours; }
-  // Of a relay: the owner that is `place` nodes further on, and the flag of one of this owner's tiles.
+  // The owner `place` nodes after the node of `relay` for which `relay` puts sums, and the relay's flag for one of this
+  // owner's tiles.
   Rank behind(Rank relay, Rank place) const { return (relay + place * neighbours) % ranks; }
   program::FlagRef gathered_flag(Rank relay, Rank owner, std::uint32_t tile) const {
     const Rank place = (owner + ranks - relay) % ranks / neighbours;
     return gathered.at(relay, (place - 1) * most_tiles + tile);
   }
-  // Parts that an owner adds up: those of its node, and a sum of each other node.
+  // Number of parts that an owner adds up: one of each GPU of its node, and a sum of each other node.
   std::int64_t parts() const { return neighbours + places() - 1; }
-  // Number of a tile among those of its owner, column by column.
+  // Number of a tile among the tiles of its owner, counted column by column.
   std::uint32_t number_of(Rank owner, std::int64_t slot, std::int64_t column) const {
     return static_cast<std::uint32_t>(column * launch.order.slots(owner) + slot);
   }
@@ -60,9 +62,9 @@ struct Terms {
   double bytes(std::int64_t rows, std::int64_t column) const {
     return static_cast<double>(rows * launch.width(column)) * element;
   }
-  // Does not count columns of tiles beyond C, which exist only to fill clusters.
+  // Number of tiles of a rank, without the columns of tiles beyond C, which exist only to fill clusters.
   std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.whole_columns(); }
-  // The rank that begins with the tiles of `rank`. Ranks with lower numbers compute them later, cyclically.
+  // The rank that begins with the tiles of `rank` (modulo ranks). The rank before it computes them next, and so on.
   Rank makes_first(Rank rank) const { return order == BlockOrder::own_first ? rank : rank + ranks - 1; }
   double own_bytes(Rank rank, std::int64_t tile) const {
     const std::int64_t slots = launch.order.slots(rank);
@@ -84,8 +86,8 @@ class GemmBody final : public program::KernelBody {
     return strand == 0 ? this->phase(rank, workgroup, step, phase) : fetch_step(rank, workgroup, step, phase);
   }
 
-  // For each tile: its main loop, its stores, a fence, and a flag for each piece. If stores overlap the next main loop,
-  // fence and flags follow that loop, before the next tile needs the store buffer.
+  // A tile has a main loop, stores, a fence, and a flag for each piece. If stores overlap the next main loop, fence and
+  // flags follow that loop, before the next tile needs the store buffer.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
@@ -134,8 +136,8 @@ class GemmBody final : public program::KernelBody {
     phase.shape = main_loop;
     phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
   }
-  // At most as many bytes as fit the buffer are stored beside the next main loop; the workgroup waits for the rest of
-  // each piece.
+  // With store_beside, the share of a piece that fits into the store buffer is stored during the next main loop. The
+  // workgroup waits for the store of the rest.
   void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t step, Phase& phase) const {
     const Piece* const own = piece(tile, beside() ? step / 2 : step);
     if (own == nullptr) return;
@@ -148,7 +150,7 @@ class GemmBody final : public program::KernelBody {
     const double share = phase.posted ? terms_.buffered : beside() ? 1 - terms_.buffered : 1;
     phase.amount = share * terms_.bytes(own->rows, tile.column);
   }
-  // Precedes the flags of a tile, including those for the rank itself, whose reduction kernel reads the tile.
+  // The fence precedes all flags of a tile, also that for the rank itself, whose second kernel reads the tile.
   void fence_step(const TileOrder::Tile& tile, Phase& phase) const {
     if (piece(tile, 0) == nullptr) return;
     phase.kind = Phase::Kind::fence;
@@ -205,11 +207,12 @@ class GemmBody final : public program::KernelBody {
   }
 
   Terms terms_;
-  std::size_t pieces_;  // most pieces of a row of tiles
+  std::size_t pieces_;  // largest number of pieces of a row of tiles
 };
 
-// The second kernel. It sums each tile when all of its parts have arrived: first the tiles that the rank puts to other
-// nodes as their relay, then its own. With add it waits, and sums only what other nodes have put.
+// The second kernel. It sums the parts of each tile when all of them have arrived. The tiles that the rank puts to
+// other nodes as a relay come first, then its own tiles. With add, remote atomics have summed the parts of the node
+// already, so this kernel waits for them and adds only the sums that other nodes have put.
 class SumBody final : public program::KernelBody {
  public:
   enum Shape : std::uint16_t { relayed, own };
@@ -223,7 +226,7 @@ class SumBody final : public program::KernelBody {
     Rank place = 1;
     while (place < terms_.places() && number >= terms_.own_tiles(terms_.behind(rank, place)))
       number -= terms_.own_tiles(terms_.behind(rank, place++));
-    const Rank owner = terms_.behind(rank, place);  // in the last place: the rank itself
+    const Rank owner = terms_.behind(rank, place);  // the rank itself if place is the number of nodes
     const bool relays = place < terms_.places();
     const auto tile = static_cast<std::uint32_t>(number);
     if (step % 3 == 0) {
@@ -257,9 +260,9 @@ class SumBody final : public program::KernelBody {
   std::int64_t workgroups_;
 };
 
-constexpr double bytes_per_load = 16;  // per thread
+constexpr double bytes_per_load = 16;  // of a thread
 
-// Demands per byte of the result.
+// Demands of adding up `summed` parts, per byte of the result.
 program::PhaseShape sum_shape(const builder::Builder& build, const char* name, std::int64_t summed,
                               double result_bytes) {
   program::PhaseShape shape;
@@ -308,7 +311,8 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   to_peer.name = "store to peer";
   to_peer.write = 0;
   to_peer.peer_write = 1;
-  // A bulk copy from shared memory: only port.store_window_per_cu limits the bytes that a CU has in flight.
+  // The stores are bulk copies from shared memory, so only port.store_window_per_cu limits the bytes that a CU has in
+  // flight.
   to_peer.in_flight = Bytes{std::max(tile_bytes, store.in_flight.value)};
   program::PhaseShape& add = kernel.shapes[GemmBody::add];
   add = store;

@@ -19,8 +19,9 @@ void describe_common(Describer<Spec>& d, const char* product) {
   d.field("gemm", &Spec::gemm, product).example("{m: 4096, n: 12288, k: 49152}");
   d.field("schedule", &Spec::schedule,
           "bulk_synchronous: the GEMM and the collective, one after the other; split: a GEMM for the rows of each "
-          "rank, while rows of other ranks are copied; fused: one kernel that sends tiles, or waits for them, one by "
-          "one; gemm and communication: each of the two parts of bulk_synchronous alone")
+          "rank, while rows of other ranks are copied; fused: one kernel that sends each tile when it is complete, or "
+          "computes each tile when its rows have arrived; gemm and communication: only the GEMM or only the collective "
+          "of bulk_synchronous")
       .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
                 {"split", Schedule::split},
                 {"fused", Schedule::fused},
@@ -59,7 +60,7 @@ bool one_node(const libraries::EquippedSystem& system) {
   return static_cast<std::int64_t>(system.node.reach().peers()) + 1 == system.ranks();
 }
 
-// `buffers`: bytes per rank in addition to its operands and its result.
+// Checks that are the same for both operators. `buffers`: bytes that a rank needs beside its operands and its result.
 template <class Spec>
 std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedSystem& system, double buffers) {
   const auto ranks = static_cast<Rank>(system.ranks());
@@ -83,7 +84,7 @@ std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedS
   const auto tiles = product.schedule.value_or(system.software.gemm.schedule);
   if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && tiles == libraries::Schedule::one_tile &&
       std::is_same_v<Spec, GemmReduceScatterSpec>)
-    return Problem{"workgroups that wait for tiles of peers keep other workgroups from the CUs",
+    return Problem{"workgroups that wait for tiles of peers would keep the workgroups that compute tiles from the CUs",
                    "write gemm.schedule: persistent, or use another mover"};
   if (spec.schedule == Schedule::fused && product.split_k.value_or(1) > 1)
     return Problem{"a fused kernel needs whole tiles", "remove split_k"};
@@ -132,7 +133,7 @@ collective::Method method_of(const Spec& spec) {
   return method;
 }
 
-// Notes on keys that are written although the schedule does not use them.
+// Adds a note for each written key that the schedule does not use.
 void note_unused(const builder::Builder& build, Schedule schedule, const config::Node& written) {
   const bool in_parts = schedule == Schedule::split, in_turn = schedule == Schedule::bulk_synchronous;
   const char* const name = in_parts ? "split" : in_turn ? "bulk_synchronous" : "fused";
@@ -148,14 +149,15 @@ void note_unused(const builder::Builder& build, Schedule schedule, const config:
   if (in_parts || schedule == Schedule::fused) note({"engine", "channels", "library"});
 }
 
-// Workgroups that wait for sums of other nodes must not keep those that send sums from the CUs.
+// Workgroups that wait for sums of other nodes must not keep the workgroups that send sums from the CUs: the ranks
+// would deadlock. So all workgroups that add must be on CUs at once.
 std::optional<Problem> check_places(const builder::Builder& build, const GemmReduceScatterSpec& spec) {
   const std::int64_t places = builder::resident_workgroups(build, sum_resources);
   if (spec.schedule != Schedule::fused || one_node(build.system) || spec.sum_workgroups <= places) return std::nullopt;
   return Problem{
       fmt::format("sum_workgroups is {}, but between nodes all of them must be on the queue's {} CUs at once",
                   spec.sum_workgroups, build.cus()),
-      fmt::format("{} at most", places)};
+      fmt::format("use at most {}", places)};
 }
 std::optional<Problem> check_places(const builder::Builder& /*build*/, const AllGatherGemmSpec& /*spec*/) {
   return std::nullopt;
@@ -196,9 +198,10 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
               "rank gets the sum of its block of rows (the second layer of a tensor-parallel MLP).");
   describe_common(d, "The product over all ranks: a rank has k / ranks (rounded up) columns of A and rows of B");
   d.field("mover", &GemmReduceScatterSpec::mover,
-          "Fused: how a tile reaches its owner. store: workgroups store it into a buffer there, and a second kernel "
-          "adds the buffers; add: workgroups add it to the owner's result; pull: a second group of workgroups loads "
-          "the tiles of the peers and adds them. Between nodes, one GPU of a node puts the sum of the node's parts")
+          "Fused: how a tile reaches its owner. store: workgroups store it into a buffer of the owner, and a second "
+          "kernel adds the buffers; add: workgroups add it to the owner's result; pull: the owner's workgroups load "
+          "the tiles of the peers and add them while they compute tiles. Between nodes, one GPU of a node puts the sum "
+          "of the node's parts")
       .choices({{"store", Mover::store}, {"add", Mover::add}, {"pull", Mover::pull}})
       .or_default();
   d.field("sum_workgroups", &GemmReduceScatterSpec::sum_workgroups,
@@ -212,8 +215,8 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
       .choices({{"by_source", FetchOrder::by_source}, {"by_tile", FetchOrder::by_tile}})
       .or_default();
   d.field("store_buffer", &GemmReduceScatterSpec::store_buffer,
-          "Fused, with store_beside: shared memory of a workgroup from which it stores while its next main loop runs; "
-          "it waits until the rest of a tile is stored. Absent: a whole tile")
+          "Fused, with store_beside: bytes of shared memory that hold a part of a tile, which the workgroup stores "
+          "while its next main loop runs; the workgroup waits for the store of the rest. Absent: as large as a tile")
       .positive()
       .optional();
 }
@@ -224,9 +227,9 @@ void AllGatherGemmSpec::describe(Describer<AllGatherGemmSpec>& d) {
               "B (the first layer of a tensor-parallel MLP).");
   describe_common(d, "The product over all ranks: a rank has n / ranks (rounded up) columns of B and C");
   d.field("mover", &AllGatherGemmSpec::mover,
-          "Fused: how the rows of A reach a rank. copy_engine: DMA copies during the kernel; push, pull: workgroups of "
-          "the kernel store the rows to the peers or load them from there. Between nodes, rows are put to the GPU with "
-          "the same number, which forwards them inside its node")
+          "Fused: how the rows of A reach a rank. copy_engine: DMA copies during the kernel; push: workgroups of the "
+          "kernel store the rank's rows to the peers; pull: workgroups load the rows from the peers. Between nodes, "
+          "rows are put to the GPU with the same number, which forwards them inside its node")
       .choices({{"copy_engine", Mover::copy_engine}, {"push", Mover::push}, {"pull", Mover::pull}})
       .or_default();
   d.field("chunks", &AllGatherGemmSpec::chunks,
@@ -235,7 +238,7 @@ void AllGatherGemmSpec::describe(Describer<AllGatherGemmSpec>& d) {
       .or_default();
   d.field("copy_streams", &AllGatherGemmSpec::copy_streams,
           "Fused, copy_engine: number of streams that copy at the same time, each for its share of the peers; with 1, "
-          "peer by peer, so that the rows that are needed first arrive first")
+          "the copies go peer by peer, so that the rows that are needed first arrive first")
       .range(1, 64)
       .or_default();
   d.field("communication_cus", &AllGatherGemmSpec::communication_cus,
@@ -278,7 +281,7 @@ std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries:
                              std::int64_t /*cus*/) {
   if (spec.gemm.k < system.ranks())
     return Problem{fmt::format("k {} leaves ranks without a column of A", spec.gemm.k),
-                   fmt::format("{} at least", system.ranks())};
+                   fmt::format("use at least {}", system.ranks())};
   const Bytes shared = system.node.gpu.compute.lds_per_cu;
   if (spec.store_buffer && spec.schedule == Schedule::fused) {
     if (!spec.store_beside.value_or(system.software.gemm.store_beside))
@@ -287,7 +290,7 @@ std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries:
     if (*spec.store_buffer > shared)
       return Problem{fmt::format("store_buffer is {:.0f} B, which is more than the shared memory of a CU",
                                  spec.store_buffer->value),
-                     fmt::format("{:.0f} B at most", shared.value)};
+                     fmt::format("use at most {:.0f} B", shared.value)};
   }
   const double parts = spec.schedule == Schedule::fused && spec.mover == Mover::store
                            ? real(spec.gemm.m) * real(spec.gemm.n) * builder::bytes_of(spec.gemm.dtype)
@@ -298,11 +301,11 @@ std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries:
 std::optional<Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system, std::int64_t cus) {
   if (spec.gemm.n < system.ranks())
     return Problem{fmt::format("n {} leaves ranks without a column of B", spec.gemm.n),
-                   fmt::format("{} at least", system.ranks())};
+                   fmt::format("use at least {}", system.ranks())};
   if (spec.schedule == Schedule::fused && spec.mover != Mover::copy_engine && spec.communication_cus >= cus)
     return Problem{fmt::format("{} communicating workgroups leave none of the queue's {} CUs to compute",
                                spec.communication_cus, cus),
-                   cus > 1 ? fmt::format("{} at most", cus - 1) : "use mover: copy_engine, or more CUs"};
+                   cus > 1 ? fmt::format("use at most {}", cus - 1) : "use mover: copy_engine, or more CUs"};
   return check_common(spec, system, 0);
 }
 

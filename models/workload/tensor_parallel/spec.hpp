@@ -1,5 +1,5 @@
-// GEMMs of tensor parallelism with their collective: C = A B over all ranks, with an operand dimension sharded over
-// them. After Flux (arXiv 2406.06858).
+// GEMMs of tensor parallelism with their collective: a product C = A B of which all ranks compute a share, with one
+// dimension of the operands divided among them. The fused schedules follow Flux (arXiv 2406.06858).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace moire::tensor_parallel {
 
 // bulk_synchronous: GEMM and collective as two library kernels, one after the other. split: one GEMM per rank's block
-// of rows, overlapped with copies of other blocks. fused: one kernel that sends tiles, or waits for them, one by one.
-// gemm, communication: only one of the two parts of bulk_synchronous.
+// of rows, overlapped with copies of other blocks. fused: one kernel that sends each tile when it is complete, or
+// computes each tile when its rows have arrived. gemm, communication: only one of the two parts of bulk_synchronous.
 enum class Schedule { bulk_synchronous, split, fused, gemm, communication };
 
 // How a fused kernel moves tiles. Reduce-scatter: store (to a buffer of the owner, which sums), add (remote atomics on
@@ -35,16 +35,16 @@ struct TensorParallelSpec {
   std::optional<libraries::LibrarySpec> library{};
 };
 
-// pull: order in which a rank fetches the partial tiles of its peers. by_source: all tiles of one peer before those of
-// the next one, peers in the order in which they compute the rank's tiles. by_tile: for each tile the parts of all
-// peers, starting with the next rank.
+// With pull: the order in which a rank fetches the partial tiles of its peers. by_source: all tiles of one peer, then
+// all of the next, with the peers in the order in which they compute the rank's tiles. by_tile: for each tile the parts
+// of all peers, starting with the next rank.
 enum class FetchOrder { by_source, by_tile };
 
 // Every rank has k / ranks columns of A and rows of B. The partial products are summed; rank r keeps row block r of C.
 struct GemmReduceScatterSpec : TensorParallelSpec {
   std::int64_t sum_workgroups = 0;  // 0: as many as the GPU has CUs
   FetchOrder fetch = FetchOrder::by_source;
-  std::optional<Bytes> store_buffer{};  // store_beside: per workgroup; absent: as large as a tile
+  std::optional<Bytes> store_buffer{};  // with store_beside: shared memory per workgroup; absent: as large as a tile
   GemmReduceScatterSpec() { order = BlockOrder::own_last; }
   static void describe(config::Describer<GemmReduceScatterSpec>& d);
 };
@@ -58,10 +58,11 @@ struct AllGatherGemmSpec : TensorParallelSpec {
   static void describe(config::Describer<AllGatherGemmSpec>& d);
 };
 
-// A workgroup of the kernel that adds the parts of tiles.
+// Resources of a workgroup of the kernel that adds the parts of tiles.
 inline constexpr program::WorkgroupResources sum_resources{.threads = 512, .registers_per_thread = 32, .lds = {}};
 
-// Returns what does not fit the machine, and what would. `cus`: those that kernels of the queue may use.
+// Returns why the operator cannot run on the machine; nothing if it can. `cus`: number of CUs that kernels of the queue
+// may use.
 std::optional<config::Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system,
                                      std::int64_t cus);
 std::optional<config::Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system,
@@ -70,7 +71,7 @@ std::optional<config::Problem> check(const AllGatherGemmSpec& spec, const librar
 void append(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name);
 void append(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name);
 
-// The GEMM of one rank, and the collective over all of them.
+// The GEMM of one rank, and the collective over all ranks.
 kernel::GemmSpec own_product(const GemmReduceScatterSpec& spec, Rank ranks);
 kernel::GemmSpec own_product(const AllGatherGemmSpec& spec, Rank ranks);
 collective::Collective exchange_of(const GemmReduceScatterSpec& spec, Rank ranks);
@@ -80,8 +81,8 @@ collective::Collective exchange_of(const AllGatherGemmSpec& spec, Rank ranks);
 struct FusedLaunch {
   kernel::GemmLaunch gemm;
   TileOrder order;
-  std::int64_t columns = 0;     // of C
-  std::int64_t workgroups = 0;  // that compute tiles
+  std::int64_t columns = 0;     // columns of C
+  std::int64_t workgroups = 0;  // workgroups that compute tiles
   bool store_beside = false;
   // Number of C's columns in a column of tiles; 0 beyond C.
   std::int64_t width(std::int64_t column) const;
@@ -92,7 +93,7 @@ struct FusedLaunch {
     return order.at(rank, workgroup + number * workgroups);
   }
 };
-// `taken`: number of resident workgroups that do not compute tiles.
+// `taken`: number of resident workgroups that move rows and do not compute tiles.
 FusedLaunch fused_launch(const TensorParallelSpec& spec, const kernel::GemmSpec& own, const builder::Builder& build,
                          std::int64_t taken);
 

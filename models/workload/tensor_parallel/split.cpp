@@ -1,6 +1,6 @@
-// Overlap by splitting (user buffers of TransformerEngine): one GEMM per rank's block of rows, concurrent with copies
-// of blocks around a ring of the node's GPUs. The GEMMs of an all-gather alternate between two streams; those of a
-// reduce-scatter are on one stream, with the sums between them.
+// The split schedule, as in the user buffers of TransformerEngine: a rank runs one GEMM for each rank's block of rows,
+// while blocks are copied around a ring of the node's GPUs. The GEMMs of an all-gather alternate between two streams.
+// Those of a reduce-scatter are on one stream, with the sums between them.
 #include <fmt/format.h>
 
 #include "models/workload/kernel/stream.hpp"
@@ -10,7 +10,7 @@ namespace moire::tensor_parallel {
 
 namespace {
 
-// The flag of a step of the ring, at every rank.
+// Returns, for every rank, its flag for a step of the ring.
 std::function<program::FlagRef(Rank)> at(const program::FlagBlock& flags, std::uint32_t step) {
   return [flags, step](Rank rank) { return flags.at(rank, step); };
 }
@@ -45,7 +45,8 @@ builder::Builder of_stream(const builder::Builder& build, program::Queue& stream
 
 }  // namespace
 
-// In step s, rank r computes with the rows of rank r - s, which it got from rank r - 1, and forwards them.
+// In step s, rank r (modulo the number of ranks) computes with the rows of rank r - s, which it got from rank r - 1,
+// and forwards them to rank r + 1.
 void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
   const Rank ranks = build.ranks();
   const kernel::GemmSpec part = part_of(own_product(spec, ranks), ranks);
@@ -66,8 +67,8 @@ void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
   build.join(second, build.unique(second.name + "_joins"));
 }
 
-// In step s, rank r computes its part of the rows of rank r - 1 - s and adds the partial sum from rank r - 1. In the
-// last step the rows are its own.
+// In step s, rank r (modulo the number of ranks) computes its part of the rows of rank r - 1 - s and adds the partial
+// sum that rank r - 1 has sent. It forwards the result to rank r + 1. In the last step the rows are its own.
 void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec) {
   const Rank ranks = build.ranks();
   const kernel::GemmSpec part = part_of(own_product(spec, ranks), ranks);

@@ -111,7 +111,7 @@ Built build(const std::string& operation, const EquippedSystem& system, const st
   return built;
 }
 
-// Totals over all workgroups of all ranks: bytes sent, and how often flags are raised and awaited.
+// Totals over all workgroups of all ranks: bytes sent, numbers of raises of each flag, and counts that waits require.
 struct Walk {
   std::map<std::pair<Rank, Rank>, double> bytes;  // (from, to): bytes stored, put or loaded
   std::map<program::FlagRef, std::int64_t> raised;
@@ -192,13 +192,13 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
         const Built built =
             build(one.text("gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}", mover, beside)), system);
         if (!built.program) {  // pull needs persistent workgroups
-          EXPECT_THAT(built.errors, HasSubstr("keep other workgroups from the CUs"));
+          EXPECT_THAT(built.errors, HasSubstr("keep the workgroups that compute tiles from the CUs"));
           continue;
         }
         const Walk all = walk(*built.program);
         const RowBlocks blocks(one.m, one.nodes * one.gpus);
-        // A rank sends its parts of a block to the owner, or to the GPU of its node that has the owner's place there;
-        // that one puts the sum to the owner.
+        // A rank sends its parts of a block to the owner if the owner is in its node. Otherwise it sends them to the
+        // GPU of its node that has the owner's index, which puts the sum to the owner.
         for (Rank from = 0; from < blocks.ranks(); ++from) {
           for (Rank to = 0; to < blocks.ranks(); ++to) {
             if (from == to) continue;
@@ -259,7 +259,7 @@ TEST(TensorParallel, WhatDoesNotFitIsRefused) {
     return build(operation, system).errors;
   };
   const EquippedSystem two = example_equipped(2);
-  EXPECT_THAT(refused("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 1}}", two), HasSubstr("2 at least"));
+  EXPECT_THAT(refused("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 1}}", two), HasSubstr("use at least 2"));
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}}", example_equipped(1)),
               HasSubstr("needs at least 2 ranks"));
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}, schedule: split}", example_equipped(2, 2)),
@@ -277,10 +277,11 @@ TEST(TensorParallel, MoversLeaveACuOfTheQueue) {
   EXPECT_EQ(build(gather, example_equipped(2)).errors, "");
   EXPECT_EQ(build(gather, example_equipped(2), "cu_limit: 4,").errors, "");
   EXPECT_THAT(build(gather, example_equipped(2), "cu_limit: 3,").errors,
-              HasSubstr("3 communicating workgroups leave none of the queue's 3 CUs to compute; 2 at most"));
+              HasSubstr("3 communicating workgroups leave none of the queue's 3 CUs to compute; use at most 2"));
 }
 
-// Between nodes a workgroup that adds waits for sums that others of the same kernel send.
+// Between nodes, a workgroup that adds waits for sums that other workgroups of the same kernel send. So all of them
+// must be on CUs at once.
 TEST(TensorParallel, AllWorkgroupsThatAddArePlacedAtOnce) {
   const auto sums = [](std::int64_t workgroups, Rank nodes) {
     return build(fmt::format("gemm_reduce_scatter: {{gemm: {{m: 512, n: 512, k: 64}}, schedule: fused, "
@@ -303,7 +304,7 @@ TEST(TensorParallel, KeysThatTheScheduleDoesNotUseAreNoted) {
   EXPECT_THAT(notes("schedule: fused, channels: 4"),
               ElementsAre("program.queues.main.0.all_gather_gemm.channels: no effect, because schedule is fused"));
   EXPECT_THAT(notes("schedule: fused, mover: push, communication_cus: 3, chunks: 2"), IsEmpty());
-  EXPECT_THAT(notes("schedule: gemm, mover: push"), IsEmpty()) << "a part of another schedule, for comparison";
+  EXPECT_THAT(notes("schedule: gemm, mover: push"), IsEmpty()) << "gemm runs a part of another schedule";
 }
 
 TEST(TensorParallel, SplitRunsInARing) {

@@ -42,7 +42,7 @@ std::int64_t TileOrder::slot_rows(Rank owner, std::int64_t slot) const {
 }
 
 TileOrder::Tile TileOrder::at(Rank rank, std::int64_t number) const {
-  // Blocks follow cyclically from the one with which the rank begins.
+  // Blocks follow each other cyclically, beginning with the block `start`.
   const Rank start = order_ == BlockOrder::in_order ? 0 : (rank + (order_ == BlockOrder::own_last)) % sizes_.ranks;
   const std::int64_t place = (number + begins_[start] * sizes_.columns) % tiles();
   const auto after = std::upper_bound(begins_.begin(), begins_.end() - 1, place / sizes_.columns);

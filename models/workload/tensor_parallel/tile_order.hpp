@@ -29,7 +29,7 @@ class RowBlocks {
   Rank ranks_;
 };
 
-// The rows of one rank within a row of tiles.
+// The rows of one rank within a row of tiles (a row of tiles may contain rows of several ranks).
 struct Piece {
   Rank owner = 0;
   std::int64_t rows = 0;
@@ -42,7 +42,7 @@ class TileOrder {
     std::int64_t m = 0;
     std::int64_t tile_m = 0;
     std::int64_t tile_rows = 0;  // rows of tiles; the last ones may lie beyond m
-    std::int64_t columns = 0;    // of tiles
+    std::int64_t columns = 0;    // columns of tiles
     Rank ranks = 1;
   };
   TileOrder(const Sizes& sizes, BlockOrder order);
@@ -56,10 +56,11 @@ class TileOrder {
     const auto blocks = std::min<std::int64_t>(sizes_.ranks, sizes_.tile_rows);
     return static_cast<double>(sizes_.tile_rows) / static_cast<double>(blocks);
   }
-  // The tile that a rank computes as its `number`-th: block by block, and column by column within a block. A row of
-  // tiles that extends into the next block comes after all others of its block.
+  // The tile that a rank computes as its `number`-th. The order is block by block, and column by column within a block.
+  // A row of tiles that extends into the next block comes after all others of its block.
   Tile at(Rank rank, std::int64_t number) const;
-  // The number of a column of tiles within a block of rows; its tiles follow each other and need the same columns of B.
+  // The number of the tile's panel: one column of tiles within a block of rows. The tiles of a panel follow each other
+  // and need the same columns of B.
   std::uint32_t panel(const Tile& tile) const;
   const RowBlocks& blocks() const { return blocks_; }
   const Sizes& sizes() const { return sizes_; }
@@ -67,7 +68,8 @@ class TileOrder {
   // The pieces of a row of tiles; none if it lies beyond m.
   const std::vector<Piece>& pieces(std::int64_t row) const { return pieces_[static_cast<std::size_t>(row)]; }
   std::size_t most_pieces() const { return most_pieces_; }
-  // Slots: the rows of tiles that contain rows of a rank. Their number, and the number of the rank's rows in one.
+  // The slots of a rank are the rows of tiles that contain rows of the rank. Returns the number of slots of a rank, the
+  // largest number of slots of any rank, and the number of the rank's rows in one slot.
   std::int64_t slots(Rank owner) const { return slots_[owner]; }
   std::int64_t most_slots() const;
   std::int64_t slot_rows(Rank owner, std::int64_t slot) const;

@@ -10,10 +10,10 @@ constexpr std::int64_t threads = 256;
 constexpr std::int64_t registers = 240;       // per thread; accumulators of a block of queries, as in FlashAttention-2
 constexpr std::int64_t block = 128;           // queries per workgroup
 constexpr std::int64_t keys_at_once = 64;     // keys in each of two stages of shared memory
-constexpr std::int64_t shortest_part = 256;   // least keys per workgroup if several share those of a block
+constexpr std::int64_t shortest_part = 256;   // least keys of a workgroup if several share the keys of a block
 constexpr double element = 2;                 // bytes
-constexpr double backward_flop = 2.5;         // five products instead of two
-constexpr double operands_of_backward = 2.5;  // also reads outputs and their gradients
+constexpr double backward_flop = 2.5;         // FLOP over those of forward: five products instead of two
+constexpr double operands_of_backward = 2.5;  // bytes read over those of forward: also outputs and their gradients
 
 std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 double real(std::int64_t x) { return static_cast<double>(x); }
@@ -43,7 +43,7 @@ AttentionWork work_of(const AttentionSpec& spec, std::int64_t places) {
   const bool decoding = spec.queries == 1;
   const std::int64_t rows = decoding ? shared : spec.queries;
   const std::int64_t blocks = sequences * (decoding ? spec.kv_heads : spec.heads) * over(rows, block);
-  // If there are few blocks, several workgroups share the keys of one (split along the keys).
+  // If there are few blocks, several workgroups share the keys of one block.
   const std::int64_t parts =
       std::clamp<std::int64_t>(places / blocks, 1, std::max<std::int64_t>(1, spec.context / shortest_part));
   const double seen = real(spec.context) * (spec.causal ? 0.5 : 1);

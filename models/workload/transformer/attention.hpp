@@ -20,7 +20,7 @@ struct AttentionSpec {
   bool backward = false;  // computes gradients of queries, keys and values; recomputes the scores
 };
 
-// Arithmetic and traffic of one rank.
+// Arithmetic and traffic of attention on one rank.
 struct AttentionWork {
   std::int64_t workgroups = 0;
   double flop = 0;

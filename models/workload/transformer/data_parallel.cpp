@@ -1,5 +1,5 @@
-// The operator data_parallel_step: the forward and backward pass of the layers, the exchange of gradients in buckets
-// during the backward pass, the optimiser, and the exchange of the updated parameters.
+// The operator data_parallel_step appends the forward and backward pass of the layers, the exchange of gradients in
+// buckets during the backward pass, the optimiser, and the exchange of the updated parameters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 using chunked::Collective;
 using chunked::Compression;
 
-constexpr double gradient_bytes = 2;  // bf16, as the parameters
-// Adam in mixed precision (ZeRO, arXiv 1910.02054): parameter, momentum and variance in fp32.
+constexpr double gradient_bytes = 2;  // bytes of a gradient or a parameter in bf16
+// Bytes per parameter of Adam in mixed precision (ZeRO, arXiv 1910.02054): parameter, momentum and variance in fp32.
 constexpr double state_bytes = 12;
 
 enum class Priority { normal, high };
@@ -74,8 +74,8 @@ struct StepSpec {
 template <class Spec>
 void describe_exchange(config::Describer<Spec>& d) {
   d.field("by", &Spec::by,
-          "library: a kernel of the collective library of the system; host: chunks that host threads forward "
-          "(chunked_all_reduce and its relatives), which may be compressed")
+          "library: a kernel of the collective library of the system; host: chunks that host threads forward (as in "
+          "chunked_all_reduce and the other chunked operators), which may be compressed")
       .choices({{"library", By::library}, {"host", By::host}})
       .or_default();
   d.field("compression", &Spec::compression, "With by: host: off, every_hop or root, as in the chunked operator")
@@ -86,7 +86,7 @@ void describe_exchange(config::Describer<Spec>& d) {
   d.field("codec", &Spec::codec, "The codec, a file in configs/codecs").optional();
   d.field("chunks", &Spec::chunks,
           "With by: host: number of chunks of each rank's share (for a broadcast: of the buffer); absent: the number "
-          "that minimises the closed form")
+          "for which a formula predicts the shortest time")
       .range(1, 1 << 16)
       .optional();
   d.field("streams", &Spec::streams, "With by: host: number of host streams for each kind of work")
@@ -110,8 +110,8 @@ void describe_exchange(config::Describer<Spec>& d) {
 void GradientsSpec::describe(config::Describer<GradientsSpec>& d) {
   d.component("gradient_exchange", "How a data_parallel_step sums the gradients of a bucket over the ranks.");
   d.field("collective", &GradientsSpec::collective,
-          "all_reduce: every rank gets the sums; reduce_scatter: each gets its share; absent: reduce_scatter where the "
-          "optimiser is sharded, else all_reduce")
+          "all_reduce: every rank gets all sums; reduce_scatter: every rank gets its share of the sums; absent: "
+          "reduce_scatter if the optimiser is sharded, else all_reduce")
       .choices({{"all_reduce", Collective::all_reduce}, {"reduce_scatter", Collective::reduce_scatter}})
       .optional();
   describe_exchange(d);
@@ -152,8 +152,8 @@ void StepSpec::describe(config::Describer<StepSpec>& d) {
       .choices({{"normal", Priority::normal}, {"high", Priority::high}})
       .or_default();
   d.field("optimiser", &StepSpec::optimiser,
-          "plain: every rank updates all parameters; sharded: each updates its share, and the ranks exchange them "
-          "(ZeRO). Adam with an fp32 copy: 14 B read and 14 B written for each parameter")
+          "plain: every rank updates all parameters; sharded: each rank updates its share, and the ranks exchange the "
+          "shares (ZeRO). The optimiser is Adam with an fp32 copy, which reads 14 B and writes 14 B for each parameter")
       .choices({{"plain", Optimiser::plain}, {"sharded", Optimiser::sharded}})
       .or_default();
   d.field("gradients", &StepSpec::gradients, "How gradients are summed").or_default();
@@ -226,7 +226,7 @@ double share_of(const StepSpec& spec, const libraries::EquippedSystem& system) {
 
 // --- Buckets
 
-// Collects gradients in the order of the backward pass.
+// Collects gradients, in the order of the backward pass, into buckets of at least `least` bytes.
 class Buckets {
  public:
   explicit Buckets(double least) : least_(least) {}
@@ -317,7 +317,7 @@ class Step {
     builder::Builder beside = quiet(stream_);
     append_exchange(beside, with_bytes(spec_.gradients, bytes), spec_.of_gradients(), 0, gradients_);
   }
-  // The same builder for another queue, without notes: its decisions for each bucket are not reported.
+  // A builder for another queue. It has no notes, so that its decisions for each bucket are not reported.
   builder::Builder quiet(program::Queue& queue) const {
     builder::Builder made{build_.system, build_.program, queue, build_.path};
     made.untried = build_.untried;
@@ -373,8 +373,8 @@ void append_step(builder::Builder& build, const StepSpec& spec) {
   if (build.notes != nullptr) {
     const std::vector<double> buckets = buckets_of(spec);
     const double most = *std::max_element(buckets.begin(), buckets.end());
-    std::string told = fmt::format("data_parallel_step: gradients in {} bucket{} of up to {:.4g} MB", buckets.size(),
-                                   buckets.size() == 1 ? "" : "s", most * 1e-6);
+    std::string told = fmt::format("data_parallel_step: gradients are exchanged in {} bucket{} of up to {:.4g} MB",
+                                   buckets.size(), buckets.size() == 1 ? "" : "s", most * 1e-6);
     told += loss("gradients", with_bytes(spec.gradients, most), spec.of_gradients(), build.system);
     if (spec.optimiser == Optimiser::sharded)
       told += loss("parameters", with_bytes(spec.parameters, share_of(spec, build.system)), spec.parameters.collective,

@@ -1,4 +1,4 @@
-// The operator data_parallel_step.
+// Tests of the operator data_parallel_step.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -16,8 +16,8 @@ using libraries::EquippedSystem;
 using libraries::example_equipped;
 using ::testing::HasSubstr;
 
-// A model of 256 x (512 + 256 + 2048) = 720,896 parameters a layer: its matrices, in the order of the backward pass,
-// are of 262,144, 262,144, 65,536 and 131,072.
+// A model with 256 x (512 + 256 + 2048) = 720,896 parameters per layer. In the order of the backward pass, its matrices
+// have 262,144, 262,144, 65,536 and 131,072 parameters.
 constexpr double layer_parameters = 262144 + 262144 + 65536 + 131072;
 const std::string model =
     "{layers: {value: 2, source: s}, hidden: {value: 256, source: s}, heads: {value: 8, source: s}, "
@@ -110,7 +110,7 @@ TEST(DataParallelStep, OverlapHidesAndNeverCosts) {
     EXPECT_LE(beside.us, after.us * 1.001);
     EXPECT_EQ(beside.put_bytes, after.put_bytes);
     if (bucket == "1 GiB") {
-      EXPECT_NEAR(beside.us, after.us, 1e-9 * after.us) << "one bucket ends with the backward pass";
+      EXPECT_NEAR(beside.us, after.us, 1e-9 * after.us) << "the only bucket is complete when the backward pass ends";
     }
   }
 }
@@ -122,7 +122,8 @@ TEST(DataParallelStep, EveryGradientAndParameterIsSentOnce) {
     const auto keys = [&](const char* optimiser, const char* rest) {
       return step(fmt::format("layers: 2, optimiser: {}, bucket: {}, {}", optimiser, bucket, rest));
     };
-    // Around a ring of 4, each half of an all-reduce sends 3 times the buffer; so do the broadcasts of all shares.
+    // Around a ring of 4 ranks, each half of an all-reduce sends 3 times the buffer in total. The broadcasts of all
+    // shares together send as much.
     EXPECT_EQ(run(keys("plain", "gradients: {by: host}"), system).put_bytes, 6 * bytes);
     EXPECT_EQ(run(keys("sharded", by_host), system).put_bytes, 6 * bytes);
     EXPECT_EQ(
@@ -140,7 +141,8 @@ TEST(DataParallelStep, BucketsCloseWhenTheyAreFull) {
     return run(step(fmt::format("layers: 2, gradients: {{by: host}}, bucket: {}", bucket)), system).notes.at(0);
   };
   EXPECT_THAT(note("1 B"), HasSubstr("in 8 buckets of up to 0.5243 MB"));
-  // 2 x 524,288 B are the first two matrices; the next two and two of the next layer are 1,441,792 B; two remain.
+  // The first bucket has the first two matrices (2 x 524,288 B = 1 MiB). The second has the next two and the first two
+  // of the next layer (1,441,792 B). The third has the two matrices that remain.
   EXPECT_THAT(note("1 MiB"), HasSubstr("in 3 buckets of up to 1.442 MB"));
   EXPECT_THAT(note("1 GiB"), HasSubstr("in 1 bucket of up to 2.884 MB"));
 }

@@ -41,7 +41,7 @@ struct TransformerSpec {
   std::int64_t tokens() const { return pass == Pass::decode ? sequences : sequences * length; }
 };
 
-// The gradient of a matrix of weights is complete.
+// Tells a listener that the gradient of a matrix of weights is complete.
 struct Gradient {
   double parameters = 0;
 };
@@ -147,7 +147,7 @@ class Layer {
   Tell& tell_;
 };
 
-// A listener of Layer that asks whether the machine can run the operations, and one that appends them.
+// A listener of Layer that checks whether the machine can run the operations. It keeps the first problem.
 class Checks {
  public:
   explicit Checks(const libraries::EquippedSystem& system) : system_(system) {}
@@ -173,6 +173,7 @@ class Checks {
   std::optional<Problem> problem_;
 };
 
+// A listener of Layer that appends the operations.
 struct Appends {
   builder::Builder& build;
   void operator()(const char* name, const AllGatherGemmSpec& spec) const { tensor_parallel::append(build, spec, name); }

@@ -1,4 +1,4 @@
-// Dimensions of a dense decoder-only transformer as published: a file of configs/models.
+// The published dimensions of a dense decoder-only transformer. Each file of configs/models is one ModelSpec.
 #pragma once
 
 #include <cstdint>

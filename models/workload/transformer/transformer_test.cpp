@@ -29,7 +29,7 @@ TEST(Model, Gpt3HasItsPublishedParameters) {
 // --- Attention
 
 TEST(Attention, OperationsAndBytesArePublishedOnes) {
-  // Two products of length x length x width per head, half of which is masked.
+  // Attention has two products of length x length x width per head; half of their elements are masked.
   const AttentionSpec spec{
       .tokens = 4096, .context = 2048, .queries = 2048, .heads = 12, .kv_heads = 12, .head_dim = 128};
   const AttentionWork forward = work_of(spec, 132);
@@ -105,7 +105,7 @@ TEST(Transformer, TrainingHasTheOperationsOfBothPasses) {
     const Built built = build(fmt::format("pass: {}, schedule: gemm, sequences: 1, length: 64", pass), system);
     return built.program->queues.front().operations.size();
   };
-  EXPECT_EQ(operations("prefill"), 4 + 1 + 3);  // GEMMs, attention, norms and activation
+  EXPECT_EQ(operations("prefill"), 4 + 1 + 3);  // 4 GEMMs; attention; 2 norms and 1 activation
   EXPECT_EQ(operations("training"), 8 + 8 + 1 + 3);
 }
 

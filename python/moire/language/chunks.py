@@ -15,7 +15,8 @@ class Buffer(Enum):
 
 
 class Chunk:
-    """A chunk that a rank contributes: its source and, if it has a single destination, that destination."""
+    """The data of a chunk that a rank contributes: their source and, if there is only one destination, the destination.
+    """
 
     __slots__ = ("origin_rank", "origin_index", "dst_rank", "dst_index")
 
@@ -45,7 +46,7 @@ class Chunk:
 
 
 class ReduceChunk:
-    """A sum of chunks. Two sums are equal if they have the same terms, in whatever order these were added."""
+    """A sum of chunks. Two sums are equal if they have the same terms, in whatever order the terms were added."""
 
     __slots__ = ("creation_rank", "chunks")
 

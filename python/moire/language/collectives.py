@@ -1,7 +1,7 @@
-"""Collectives: the data of every rank at the start, and the data that it must have at the end.
+"""A collective states the data of every rank at the start, and the data that every rank must have at the end.
 
-A user-defined collective derives from Collective and defines init_buffers, which returns for each rank a dict from
-Buffer to a list of Chunk or None, and check, which examines the program's `buffers[rank][buffer][index]` at the end.
+A user-defined collective derives from Collective and defines two functions. init_buffers returns, for each rank, a dict
+from Buffer to a list of Chunk or None. check examines the program's `buffers[rank][buffer][index]` at the end.
 """
 
 from moire.language import *
@@ -28,11 +28,13 @@ class Collective:
         return True
 
     def get_buffer_index(self, rank, buffer, index):
-        """The position of a place if input and output are in one buffer."""
+        """Returns the buffer and index at which a place lies. In an in-place collective, input and output share one
+        buffer."""
         return buffer, index
 
     def is_built_in(self):
-        """The compiler knows the meaning of this collective, unless a derived class changes its inputs or results."""
+        """True if the compiler knows the inputs and results of this collective. False if a derived class changes them.
+        """
         known = next(kind for kind in type(self).__mro__ if kind.__module__ == __name__)
         return known is not Collective and known is not SendRecv and all(
             getattr(type(self), method) is getattr(known, method)
@@ -40,7 +42,7 @@ class Collective:
         )
 
     def _of_ranks(self, given, wanted):
-        """given(rank): the chunks of a rank at the start; wanted: the number of its chunks at the end."""
+        """given(rank) returns the chunks of a rank at the start. `wanted` is the number of its output chunks."""
         return [{Buffer.input: given(rank), Buffer.output: [None] * wanted} for rank in range(self.num_ranks)]
 
 
@@ -144,6 +146,6 @@ class SendRecv(_SameBuffer):
         for rank in range(2):
             for index, held in enumerate(prog.buffers[rank][buffer]):
                 if held != Chunk(1 - rank, index):
-                    print(f"rank {rank} chunk {index} holds {held}, not that of rank {1 - rank}")
+                    print(f"chunk {index} of rank {rank} is {held}, but must be chunk {index} of rank {1 - rank}")
                     right = False
         return right

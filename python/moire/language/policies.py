@@ -1,4 +1,4 @@
-"""How thread blocks and instances are made, and the types of instructions."""
+"""Policies that determine how thread blocks and instances are made, and the types of instructions."""
 
 from enum import Enum
 

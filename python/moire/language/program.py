@@ -17,7 +17,7 @@ _current = None
 
 def _program():
     if _current is None:
-        raise RuntimeError("no program in context; write it inside of 'with MSCCLProgram(...):'")
+        raise RuntimeError("no program is open; write this statement inside of 'with MSCCLProgram(...):'")
     return _current
 
 
@@ -53,7 +53,7 @@ class Slots:
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
-            raise IndexError(f"chunk {index} of {len(self)}")
+            raise IndexError(f"there is no chunk {index}; the buffer has {len(self)} chunks")
         return self._program._held(self._rank, self._buffer, index)
 
     def __iter__(self):
@@ -101,7 +101,7 @@ class MSCCLProgram:
             ReplicationPolicy.interleaved if interleaved_replication else ReplicationPolicy.duplicated
         )
         if collective.num_ranks != self.num_ranks:
-            _fail(f"a collective of {collective.num_ranks} ranks on a topology of {self.num_ranks}")
+            _fail(f"the collective has {collective.num_ranks} ranks, but the topology has {self.num_ranks}")
         initial = collective.init_buffers()
         self._native = moire_native.Program(
             {
@@ -126,7 +126,7 @@ class MSCCLProgram:
         self._one_buffer = [buffers.get(Buffer.output) is buffers.get(Buffer.input) for buffers in initial]
         self._scratch = {}
         self._scratch_names = set()
-        self._chunks = {}  # by the native value
+        self._chunks = {}  # contents of chunks, by the numbers that the compiler gives to values
         self._by_origin = {}
         for rank, buffers in enumerate(initial):
             self._remember(rank, buffers)
@@ -152,7 +152,7 @@ class MSCCLProgram:
                     self._by_origin[tuple(origin)] = held
 
     def _place(self, rank, buffer, index):
-        """Converts a place as the program writes it to the buffer and index of the C++ compiler."""
+        """Converts a place in the form of Python programs to the buffer number and index of the C++ compiler."""
         number = self._buffer_id(buffer)
         if number == 1 and self._one_buffer[rank]:
             number = 0
@@ -163,7 +163,7 @@ class MSCCLProgram:
             return _native_buffers[buffer]
         if buffer not in self._scratch:
             name = "scratch" if buffer is Buffer.scratch else str(buffer)
-            while name in self._scratch_names:  # ("a",) and "('a',)"
+            while name in self._scratch_names:  # different names such as ("a",) and "('a',)" have the same str()
                 name += "'"
             self._scratch_names.add(name)
             self._scratch[buffer] = self._native.scratch(name)
@@ -181,7 +181,7 @@ class MSCCLProgram:
     def __enter__(self):
         global _current
         if _current is not None:
-            raise RuntimeError(f"program '{_current.name}' is in context; programs do not nest")
+            raise RuntimeError(f"program '{_current.name}' is still open; programs do not nest")
         _current = self
         return self
 
@@ -214,7 +214,7 @@ class MSCCLProgram:
         elif self.collective.check(self) is False:
             return False
         if getattr(self.collective, "root", 0) != 0:
-            return True  # the format names no root, so rank 0 would be taken for it
+            return True  # MSCCL XML states no root, so moire_native.check would assume rank 0
         wrong = moire_native.check(self.compile())
         for text in wrong:
             print(f"{self.name}: {text}", file=sys.stderr)
@@ -222,7 +222,7 @@ class MSCCLProgram:
 
 
 class Ref:
-    """Chunks of one rank at the time of the reference. Reading chunks that were overwritten since then is an error."""
+    """A reference to chunks of one rank. It is an error to read chunks that were overwritten after it was made."""
 
     def __init__(self, program, chunk, buffer):
         self.prog = program
@@ -237,7 +237,7 @@ class Ref:
         return f"Ref(rank {self.rank}, {self.buffer}, index {self.index}, size {self.size})"
 
     def copy(self, dst, buffer=None, index=-1, sendtb=-1, recvtb=-1, ch=-1):
-        """Copies to rank `dst`: to the same place, to a given place, or to the end of its scratch buffer."""
+        """Copies to rank `dst`: to the same place, to a given place, or to the end of a scratch buffer of `dst`."""
         program = self.prog
         if buffer is None:
             buffer = self.buffer
@@ -245,7 +245,7 @@ class Ref:
         elif index == -1:
             scratch = buffer not in _native_buffers
             index = program._native.length(dst, program._buffer_id(buffer)) if scratch else self.index
-        # In in-place collectives, the place is within the sender's part of the buffer.
+        # In an in-place collective, the index counts within the sender's part of the buffer.
         buffer, index = program.collective.get_buffer_index(self.rank, buffer, index)
         self._must_reach(self.rank, dst)
         number, index = program._place(dst, buffer, index)
@@ -253,7 +253,7 @@ class Ref:
         return Ref(program, made, buffer)
 
     def reduce(self, other_chunkref, sendtb=-1, recvtb=-1, ch=-1):
-        """Adds the other chunks, which another rank may hold, to these."""
+        """Adds the chunks of `other_chunkref`, which may be on another rank, to the chunks of this reference."""
         if not isinstance(other_chunkref, Ref):
             _fail(f"reduce takes chunks to add, not {other_chunkref!r}")
         self._must_reach(other_chunkref.rank, self.rank)
@@ -262,7 +262,7 @@ class Ref:
         return self
 
     def encode(self, buffer, index=-1, tb=-1, ch=-1):
-        """Compresses to this rank's `buffer`. Encoded chunks may be copied and decoded, but not added."""
+        """Compresses the chunks to a `buffer` of the same rank. Encoded chunks may be copied and decoded, not added."""
         return self._code(True, buffer, index, tb, ch)
 
     def decode(self, buffer, index=-1, tb=-1, ch=-1):
@@ -280,17 +280,17 @@ class Ref:
 
     def _must_reach(self, src, dst):
         if not 0 <= dst < self.prog.num_ranks:
-            _fail(f"rank {dst} of a program of {self.prog.num_ranks} ranks")
+            _fail(f"there is no rank {dst}; the program has {self.prog.num_ranks} ranks")
         if src != dst and not self.prog.topo.link(src, dst):
-            _fail(f"no link from rank {src} to rank {dst} in topology {self.prog.topo.name}")
+            _fail(f"there is no link from rank {src} to rank {dst} in topology {self.prog.topo.name}")
 
     def split(self, num):
         if num < 1 or self.size % num != 0:
-            _fail(f"{self.size} chunks split into {num} parts")
+            _fail(f"{self.size} chunks cannot be split into {num} equal parts")
         return [Ref(self.prog, part, self.buffer) for part in self._chunk.split(num)]
 
     def group(self, other):
-        """All chunks from the first to the last of both references."""
+        """A reference to all chunks from the first to the last chunk of both references."""
         if self.rank != other.rank or self.buffer != other.buffer:
             _fail(f"{self} and {other} lie in different buffers")
         return Ref(self.prog, self._chunk.group(other._chunk), self.buffer)
@@ -352,7 +352,7 @@ def XML():
 def Check():
     """If the current program is wrong, prints why and raises ProgramError, so that a script fails."""
     if not _program().check():
-        raise ProgramError(f"{_program().name}: Check() found it wrong, see above")
+        raise ProgramError(f"{_program().name}: Check() found errors in the program, which are printed above")
     return True
 
 

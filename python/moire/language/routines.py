@@ -1,4 +1,4 @@
-"""Rings as building blocks of programs; they add operations to the current program."""
+"""Building blocks of programs. Each function adds the operations of a ring to the current program."""
 
 from moire.language import *
 
@@ -6,7 +6,8 @@ __all__ = ["allgather_ring_inplace", "allreduce_ring_inplace"]
 
 
 def allgather_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
-    """The ranks from gpu_offset on pass their inputs around; that of the i-th becomes output chunk index_offset + i."""
+    """`gpus` ranks from gpu_offset on pass their inputs around a ring. The input of rank gpu_offset + i becomes output
+    chunk index_offset + i of all these ranks."""
     for first in range(gpus):
         c = chunk(gpu_offset + first, Buffer.input, 0)
         for hop in range(1, gpus):
@@ -14,7 +15,7 @@ def allgather_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
 
 
 def allreduce_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
-    """The ranks from gpu_offset on sum their chunks from index_offset on; there is one chunk for each rank."""
+    """`gpus` ranks from gpu_offset on sum their input chunks from index_offset on, one chunk per rank."""
     for first in range(gpus):
         index = index_offset + first
 

@@ -1,4 +1,5 @@
-"""Which ranks are linked. A program may copy only along links; system files describe their speed."""
+"""Topologies state which ranks have a link. A program may copy only along links. System files, not topologies, state
+the speed of links."""
 
 from moire.topologies.amd import *
 from moire.topologies.distributed import *

@@ -4,7 +4,7 @@ __all__ = ["amd4", "amd8"]
 
 
 def amd4():
-    """Four GPUs, each of which is linked to two others."""
+    """Four GPUs in a ring: each GPU has links to two others."""
     links = [[1 if abs(src - dst) in (1, 2) and src + dst != 3 else 0 for src in range(4)] for dst in range(4)]
     return Topology("AMD4", links)
 

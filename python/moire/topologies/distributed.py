@@ -19,13 +19,13 @@ def _copies(local, num_copies, remote_bw):
 
 
 def distributed_fully_connected(local_topology, num_copies, remote_bw):
-    """Equal nodes; every GPU has a link to every GPU of the other nodes."""
+    """`num_copies` equal nodes. Every GPU has `remote_bw` links to every GPU of the other nodes."""
     links, switches = _copies(local_topology, num_copies, remote_bw)
     return Topology(f"DistributedFullyConnected({local_topology.name}, {num_copies}, {remote_bw})", links, switches)
 
 
 def distributed_hub_and_spoke(local_topology, num_copies, remote_bw):
-    """The same, with a bound on the bandwidth that leaves and enters a node."""
+    """Like distributed_fully_connected, but `remote_bw` also bounds the bandwidth that leaves or enters a node."""
     links, switches = _copies(local_topology, num_copies, remote_bw)
     size = local_topology.num_nodes()
     for copy in range(num_copies):

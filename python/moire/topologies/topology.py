@@ -1,6 +1,6 @@
 class Topology:
-    """links[dst][src] is the number of links from src to dst. Switches (sources, destinations, bandwidth, name) bound
-    the bandwidth through them; programs ignore them."""
+    """links[dst][src] is the number of links from src to dst. A switch (sources, destinations, bandwidth, name) bounds
+    the bandwidth from its sources to its destinations; programs ignore switches."""
 
     def __init__(self, name, links, switches=()):
         self.name = name

@@ -10,5 +10,5 @@ def reverse_topology(topology):
 
 
 def binarize_topology(topology):
-    """Only the links of the topology, without its switches."""
+    """The topology with one link where it has several, and without its switches."""
     return Topology(f"Binarized{topology.name}", [[1 if links > 0 else 0 for links in row] for row in topology.links])

@@ -17,8 +17,8 @@ namespace moire::core::flow {
 
 namespace {
 
-// Make SimGrid's flows plain max-min: no TCP window, no reverse traffic, no correction factors of calibrated models,
-// and times that are precise to the picosecond.
+// Settings with which SimGrid shares links plainly max-min fairly: no TCP window, no reverse traffic, no correction
+// factors of calibrated models, and times that are precise to the picosecond.
 constexpr const char* faithful[] = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:0",
                                     "surf/precision:1e-12"};
 
@@ -28,7 +28,7 @@ std::unique_ptr<simgrid::s4u::Engine> only_engine() {
                   "a process can hold one SimGrid simulation; run the next one in a process of its own");
   made = true;
   char program[] = "moire";
-  char quiet[] = "--log=xbt_cfg.thresh:warning";  // suppresses a line per flag
+  char quiet[] = "--log=xbt_cfg.thresh:warning";  // else SimGrid would print a line for each setting
   char* arguments[] = {program, quiet, nullptr};
   int count = 2;
   auto engine = std::make_unique<simgrid::s4u::Engine>(&count, arguments);
@@ -46,7 +46,7 @@ struct FlowNetwork::Impl final : EventSink {
     std::deque<Message> waiting;
   };
   using Channels = std::map<Key, Channel>;
-  // A message that travels.
+  // A message that SimGrid is carrying, or that waits for the latency of its path.
   struct Flow {
     std::size_t index = 0;  // index in `flows`
     Message message;
@@ -77,7 +77,7 @@ struct FlowNetwork::Impl final : EventSink {
     starting.push_back(at);
   }
 
-  // Runs when SimGrid's clock has reached ours: starts the first message of each channel that was idle.
+  // Starts the first message of each channel that was idle. Runs when SimGrid's clock has reached Moire's.
   void start_all() {
     const std::vector<Channels::iterator> now = std::exchange(starting, {});
     for (const auto at : now) start(at);
@@ -95,10 +95,10 @@ struct FlowNetwork::Impl final : EventSink {
     flow.comm->set_data(&flow);
     flow.comm->set_payload_size(static_cast<std::uint64_t>(std::ceil(flow.message.bytes.value)));
     flow.comm->set_source(zone->host(std::get<0>(at->first)));
-    flow.comm->set_destination(zone->host(std::get<1>(at->first)));  // this starts it
+    flow.comm->set_destination(zone->host(std::get<1>(at->first)));  // this starts the communication
   }
 
-  // The last byte has left the source; it arrives after the latency of the path.
+  // The last byte has left the source. The message arrives after the latency of the path.
   void completed(const simgrid::s4u::Activity& comm) {
     const auto& flow = *comm.get_data<Flow>();
     const Channels::iterator at = flow.channel;

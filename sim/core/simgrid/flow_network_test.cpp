@@ -19,7 +19,8 @@ constexpr double MiB = 1024 * 1024;
 constexpr BytesPerSecond port{50e9};
 constexpr Time hop = Time::from_ns(500);
 
-// Leaves of four endpoints under two spines (uplinks as wide as the leaf), or one switch if spines = 0.
+// Leaf switches with four endpoints each under `spines` spine switches, with as much bandwidth up as down. A single
+// switch if `spines` is 0.
 class Switches : public Topology {
  public:
   Switches(std::uint32_t endpoints, std::uint32_t spines) : endpoints_(endpoints), spines_(spines) {
@@ -49,7 +50,8 @@ class Switches : public Topology {
   std::vector<NetworkLink> links_;
 };
 
-// Two sources meet on a middle link half as wide as their ports; only the second continues over a long link.
+// The messages of two sources share a link with half the bandwidth of their ports. Only the second source's messages
+// continue over one more link, which has nine times the latency.
 class TwoHops : public Topology {
  public:
   std::uint32_t endpoints() const override { return 4; }
@@ -144,7 +146,7 @@ TEST(FlowNetwork, OneMessageTakesTheClosedForm) {
   }
 }
 
-// Long after the start the two clocks still agree; 10 s is 10^13 ps.
+// SimGrid's clock and Moire's clock still agree long after the start: 10 s are 10^13 ps.
 TEST(FlowNetwork, LateMessagesAreAsExact) {
   const Time late = Time::from_seconds(10);
   for (const Time date : by_flow(Switches(4, 0), {{0, 1, 50e3, 0, late}, {2, 3, 50e3, 0, late + Time{1}}})) {
@@ -160,7 +162,8 @@ TEST(FlowNetwork, EqualFlowsShareALinkEqually) {
   }
 }
 
-// The shared middle link limits both, and the longer path gets as much of it as the shorter one.
+// The link that both messages share limits both. Both get the same share, although their paths have different
+// latencies.
 TEST(FlowNetwork, SharedBottleneckIsSplitWhateverTheLatency) {
   const double wire = 2 * MiB / 25e9 * 1e6;
   EXPECT_THAT(by_flow(TwoHops(), {{0, 2, MiB}, {1, 3, MiB}}),
@@ -244,8 +247,8 @@ TEST(FlowNetwork, ExceptionsOfEventsComeOut) {
               testing::ElementsAre(Time{1}));
 }
 
-// Agreement of the two networks: the time of a whole exchange differs by at most 2 % (a limit set before the first
-// comparison).
+// FlowNetwork and QueueNetwork must agree: the times of a whole exchange differ by at most 2 %. This limit was set
+// before the first comparison.
 struct Case {
   const char* name;
   std::uint32_t endpoints, spines;

@@ -6,10 +6,12 @@
 namespace moire::core::flow {
 
 namespace {
-// SimGrid weights a flow by 1 / nominal route latency; one value for all routes makes shares equal. A power of two
-// keeps the factor below exact; it is large enough for the precision of SimGrid's solver.
+// SimGrid weights a flow by 1 / nominal route latency, so one value for all routes makes shares equal. The value is a
+// power of two, so that start_latency / nominal_latency is exact, and large enough for the precision of SimGrid's
+// solver.
 constexpr double nominal_latency = 0x1p-20;  // s
-// What a communication really waits before it takes bandwidth. With zero, SimGrid would give it another weight.
+// The time that a communication really waits before it takes bandwidth. If it were zero, SimGrid would give the
+// communication another weight.
 constexpr double start_latency = 1e-12;  // s
 }  // namespace
 
@@ -20,7 +22,7 @@ PathZone::PathZone(const Topology& topology) : NetZoneImpl("fabric") {
     hosts_.back()->seal();
   }
   for (const NetworkLink& link : topology.links()) {
-    // Numbered, because SimGrid requires unique names.
+    // Links are named by numbers, because SimGrid requires unique names.
     auto* made = create_link("l" + std::to_string(links_.size()), std::vector<double>{link.bandwidth.value});
     made->seal();
     links_.push_back(made->get_impl());

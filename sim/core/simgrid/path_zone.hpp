@@ -1,5 +1,6 @@
-// A SimGrid zone with the endpoints and links of a Topology. It answers every route query with the path that was last
-// set, so that the topology is the only router. Private to this folder: includes SimGrid headers.
+// A SimGrid zone with the endpoints and links of a Topology. It answers every route query with the path that was set
+// last, so that only the topology decides on routes. This header is private to its folder, because it includes SimGrid
+// headers.
 #pragma once
 
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
@@ -14,7 +15,7 @@ class PathZone final : public simgrid::kernel::routing::NetZoneImpl {
   explicit PathZone(const Topology& topology);
 
   simgrid::s4u::Host* host(EndpointId endpoint) const { return hosts_[endpoint]; }
-  // The path of the next communication to start.
+  // Sets the path of the communication that starts next.
   void set_path(const std::vector<LinkId>& path) { path_ = &path; }
 
   void get_local_route(const simgrid::kernel::routing::NetPoint* source,

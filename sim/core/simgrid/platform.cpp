@@ -22,8 +22,8 @@ namespace moire::core::flow {
 namespace {
 
 constexpr unsigned most_seconds = 60;        // time limit for reading the file and its routes
-constexpr double most_latency = 1e6;         // s: larger values are rejected by the caller
-constexpr std::uint32_t whole = 0x4d4f4952;  // marks the end of a complete transfer
+constexpr double most_latency = 1e6;         // s; larger values are clamped, and the caller rejects them
+constexpr std::uint32_t whole = 0x4d4f4952;  // the child sends this number at the end of a complete transfer
 
 using Closer = int (*)(std::FILE*);
 using Stream = std::unique_ptr<std::FILE, Closer>;
@@ -58,7 +58,7 @@ bool in_order(const std::string& a, const std::string& b) {
 
 void put(std::FILE* to, const void* bytes, std::size_t size) {
   if (std::fwrite(bytes, 1, size, to) != size)
-    throw std::runtime_error("the platform that SimGrid read cannot be passed on");
+    throw std::runtime_error("the process that read the platform cannot send it to Moire");
 }
 void put(std::FILE* to, std::uint32_t number) { put(to, &number, sizeof number); }
 void put(std::FILE* to, double number) { put(to, &number, sizeof number); }
@@ -172,9 +172,9 @@ bool take(Told& told, Platform& platform) {
   return told.number() == whole && told.good();
 }
 
-// Extracts SimGrid's reason:
-// "[0.0] ./src/xbt/exception.cpp:95: [xbt_exception/ERROR] Parse error at f.xml:1: why" -> "Parse error at f.xml:1:
-// why"
+// Extracts SimGrid's reason from the first line of its messages. For example, the reason in the line
+//   [0.0] ./src/xbt/exception.cpp:95: [xbt_exception/ERROR] Parse error at f.xml:1: why
+// is "Parse error at f.xml:1: why".
 std::string first_line(std::FILE* messages) {
   std::rewind(messages);
   std::array<char, 1000> line{};
@@ -191,7 +191,7 @@ std::optional<Platform> read_platform(const std::string& file, std::string& prob
   int ends[2];
   const Stream messages(std::tmpfile(), &std::fclose);
   if (!messages || ::pipe2(ends, O_CLOEXEC) != 0) {
-    problem = "no pipe or temporary file can be created to read it through";
+    problem = "Moire cannot create the pipe and the temporary file that the reading needs";
     return std::nullopt;
   }
   const pid_t child = ::fork();
@@ -206,9 +206,9 @@ std::optional<Platform> read_platform(const std::string& file, std::string& prob
   }
   if (is_whole && WIFEXITED(status) && WEXITSTATUS(status) == 0) return platform;
   if (child < 0)
-    problem = "no process can be started to read it";
+    problem = "Moire cannot start the process that reads the file";
   else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-    problem = fmt::format("SimGrid took more than {} s for it and its routes", most_seconds);
+    problem = fmt::format("SimGrid took more than {} s to read the file and find all routes", most_seconds);
   else
     problem = first_line(messages.get());
   if (problem.empty()) problem = "SimGrid ended without saying why";

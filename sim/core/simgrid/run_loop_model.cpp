@@ -11,8 +11,8 @@ Time from_simgrid(double seconds) { return Time::from_ps(std::round(seconds * 1e
 RunLoopModel::RunLoopModel(RunLoop& loop, std::function<bool()> waiting, std::function<void()> enter)
     : Model("moire"), loop_(loop), waiting_(std::move(waiting)), enter_(std::move(enter)) {}
 
-// `budget` is the delay until SimGrid's next event, negative if it has none. Returns the delay until the time at which
-// SimGrid must act again, negative for never.
+// `budget` is the time until SimGrid's next event in seconds, or negative if SimGrid has no event. Returns the time
+// until SimGrid must act again, or a negative number if SimGrid need not act.
 double RunLoopModel::next_occurring_event(double budget) {
   const double now = simgrid::s4u::Engine::get_clock();
   const double limit = budget < 0 ? std::numeric_limits<double>::infinity() : now + budget;

@@ -1,6 +1,7 @@
-// Drives a RunLoop inside SimGrid's engine as a resource model that advances by itself (the contract that SimGrid's
-// ns-3 binding uses). When asked for its next date it runs all instants up to SimGrid's own next event, and stops
-// earlier if something must enter SimGrid. Private to this folder: includes SimGrid headers.
+// Drives a RunLoop inside SimGrid's engine, as a resource model that advances by itself, like SimGrid's binding to
+// ns-3. When SimGrid asks for the time of its next event, the model runs all instants of the loop up to SimGrid's own
+// next event. It stops earlier if a message must enter SimGrid. This header is private to its folder, because it
+// includes SimGrid headers.
 #pragma once
 
 #include <exception>
@@ -11,21 +12,21 @@
 
 namespace moire::core::flow {
 
-// The only conversions between our integer picoseconds and SimGrid's double seconds.
+// These are the only conversions between Moire's integer picoseconds and SimGrid's seconds in double precision.
 inline double to_simgrid(Time t) { return static_cast<double>(t.ps) * 1e-12; }
 Time from_simgrid(double seconds);
 
 class RunLoopModel final : public simgrid::kernel::resource::Model {
  public:
-  // `waiting` says whether `enter` has work to do; `enter` runs once SimGrid's clock shows the loop's time.
+  // `waiting` returns true if `enter` has work to do. `enter` runs when SimGrid's clock has reached the loop's time.
   RunLoopModel(RunLoop& loop, std::function<bool()> waiting, std::function<void()> enter);
 
   bool next_occurring_event_is_idempotent() override { return false; }
   double next_occurring_event(double budget) override;
   void update_actions_state(double now, double delta) override;
 
-  // Exceptions of events must not unwind SimGrid's frames: the first one is stored, the loop stops, and this rethrows
-  // it.
+  // Exceptions of events must not unwind SimGrid's stack frames. So the model stores the first exception and stops the
+  // loop, and this function rethrows the exception.
   void rethrow_failure() const;
 
  private:

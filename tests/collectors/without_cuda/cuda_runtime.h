@@ -1,5 +1,5 @@
-// What the plain C++ of validation/ asks of the CUDA toolkit's header, for a machine that has none: names of types and
-// empty attributes. Nothing here can run on a GPU.
+// Replaces the header of the CUDA toolkit on a machine without the toolkit. It has the types and empty attributes that
+// the plain C++ files of validation/ need, and nothing that runs on a GPU.
 #pragma once
 
 #define __host__

@@ -1,4 +1,4 @@
-// All-reduce algorithms in which all GPUs are equal.
+// All-reduce algorithms that treat all GPUs alike, in whichever node they are.
 #include <algorithm>
 
 #include "models/algorithms/mscclang/programs/pairs.hpp"
@@ -137,8 +137,9 @@ struct HalvingDoubling : PeersSpec {
 
   static void describe(Describer<HalvingDoubling>& d) {
     d.component(name,
-                "All-reduce by recursive halving (half of the data with the GPU half the ranks away, then a quarter, "
-                "...) and doubling on the way back. For a power of two of GPUs. In place.");
+                "All-reduce by recursive halving (a GPU exchanges half of the data with the GPU half the ranks away, "
+                "then a quarter with the GPU a quarter away, ...) and doubling on the way back. For a power of two of "
+                "GPUs. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }

@@ -1,4 +1,4 @@
-// All-reduce algorithms that know the nodes and send little over the network.
+// All-reduce algorithms that distinguish nodes, and send little data between them.
 #include "models/algorithms/mscclang/programs/pairs.hpp"
 
 namespace moire::mscclang {
@@ -11,7 +11,7 @@ using ir::Collective;
 // The rank at each position of a ring.
 using Member = std::function<std::int32_t(std::int32_t)>;
 
-// Member i ends with the sum of chunk `index(i)`.
+// Adds a ring reduce-scatter to the program. Afterwards, member i holds the sum of chunk `index(i)`.
 void ring_reduce_scatter(Program& p, std::int32_t size, const Member& member, const Member& index) {
   for (std::int32_t i = 0; i < size; ++i) {
     for (std::int32_t hop = 1; hop < size; ++hop) {
@@ -21,7 +21,7 @@ void ring_reduce_scatter(Program& p, std::int32_t size, const Member& member, co
   }
 }
 
-// Chunk `index(i)` of member i goes to all members.
+// Adds a ring all-gather to the program, which copies chunk `index(i)` of each member i to all members.
 void ring_all_gather(Program& p, std::int32_t size, const Member& member, const Member& index) {
   for (std::int32_t i = 0; i < size; ++i) {
     for (std::int32_t hop = 0; hop + 1 < size; ++hop) {

@@ -63,7 +63,7 @@ struct TwoStep : CommonSpec {
       for (std::int32_t turn = 1; turn < across; ++turn) {
         const std::int32_t to = (n + turn) % across;
         for (std::int32_t g = 0; g < gpus; ++g) {
-          // Spreads pairs of nodes over channels. Neighbouring GPUs, which may share a NIC, use different ones.
+          // Spreads pairs of nodes over channels. Neighbouring GPUs, which may share a NIC, use different channels.
           const Placement spread{.channel = (n + to) % gpus * 2 % 28 + ranks.of(n, g) % 2 + 2};
           p.chunk(ranks.of(n, g), buffer(to), 0, gpus).copy(ranks.of(to, g), output, ranks.of(n, 0), spread);
         }

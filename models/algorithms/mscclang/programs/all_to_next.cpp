@@ -1,5 +1,5 @@
-// AllToNext: every GPU sends its buffer to the next one (or to the one before), as pipeline parallelism does. Between
-// nodes all GPUs help, so that every NIC of a node carries a part.
+// AllToNext: every GPU sends its buffer to the next GPU (or to the previous GPU), as pipeline parallelism does. If the
+// two GPUs are in different nodes, all GPUs of both nodes carry a part, so that every NIC is used.
 #include "models/algorithms/mscclang/programs/entry.hpp"
 
 namespace moire::mscclang {

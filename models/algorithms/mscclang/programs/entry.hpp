@@ -1,4 +1,4 @@
-// What all programs share: parameters, and the conversion of a spec to an entry of the registry.
+// Code that all programs share: parameters, and the conversion of a spec to an entry of the registry.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ struct Ranks {
   std::int32_t of(std::int32_t node, std::int32_t gpu) const { return node * gpus + gpu; }
 };
 
-// "a ring of 3 GPUs; ..." if the program does not exist for these ranks.
+// Says why a program does not exist for these ranks, such as "over 3 GPUs, but ..."; empty if the program exists.
 using Refusal = std::optional<std::string>;
 
 struct CommonSpec {
@@ -49,7 +49,7 @@ std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config:
                               config::Diagnostics& diagnostics);
 Options options_of(const CommonSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                    std::int32_t chunk_factor);
-// With manual thread blocks.
+// As above, for a program that names its thread blocks.
 inline Options options_of(const PeersSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                           std::int32_t chunk_factor) {
   const CommonSpec& common = spec;
@@ -93,8 +93,8 @@ void describe_peers(config::Describer<Spec>& d) {
       .or_default();
 }
 
-// A Spec must have a name, describe(), Options options(Ranks) const and void write(Program&, Ranks) const; and also
-// refuse(Ranks), if the program is impossible for some ranks.
+// Makes the entry of a program. Its Spec must have a name, describe(), Options options(Ranks) const and void
+// write(Program&, Ranks) const. If the program is impossible for some ranks, its Spec also has refuse(Ranks).
 template <class Spec>
 ProgramEntry entry() {
   return {Spec::name, [](const config::Node& node, config::Diagnostics& diagnostics, Shape shape) {
@@ -116,7 +116,7 @@ ProgramEntry entry() {
           }};
 }
 
-// The programs of one file.
+// The list of all programs. Each add_...() function below adds the programs of one source file.
 struct Family {
   std::vector<ProgramEntry> entries;
   std::vector<std::function<void(config::Catalogue&)>> specs;

@@ -1,5 +1,5 @@
-// The phases of all-pairs algorithms, inside every node or among all GPUs as one node. GPU g sums chunks [g * size, (g
-// + 1) * size).
+// The phases of all-pairs algorithms, in which every GPU of a node exchanges data with every other GPU of that node.
+// All GPUs may be treated as one node. GPU g of a node sums chunks [g * size, (g + 1) * size).
 #pragma once
 
 #include <functional>

@@ -21,7 +21,8 @@ struct Shape {
 
 struct ProgramEntry {
   std::string name;
-  // Turns the parameters (a mapping) into an algorithm. Reports errors at the key and returns nothing if there are any.
+  // Turns the parameters (a mapping) into an algorithm. If there are errors, reports them at their keys and returns
+  // nothing.
   std::function<std::optional<msccl::Algorithm>(const config::Node&, config::Diagnostics&, Shape)> compile;
 };
 

@@ -77,7 +77,8 @@ struct BroadcastBinomial : CommonSpec {
 
   static void describe(Describer<BroadcastBinomial>& d) {
     d.component(name,
-                "Broadcast of rank 0's buffer down a binomial tree, beginning with the farther half. Out of place.");
+                "Broadcast of rank 0's buffer down a binomial tree: the first hop is the longest, and each next one is "
+                "half as long. Out of place.");
     describe_common(d);
     describe_chunks(d);
   }
