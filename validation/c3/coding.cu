@@ -9,6 +9,8 @@
 
 namespace {
 
+constexpr size_t kReadAhead = 64;  // bytes: ZFP's reader loads the word behind the one that it needs
+
 class Coding : public Work {
  public:
   Coding(const Operands& operands, const ComputeShape& shape) : operands_(operands), shape_(shape) {
@@ -20,7 +22,7 @@ class Coding : public Work {
     for (int gpu = 0; gpu < operands.gpus(); ++gpu) {
       CUDA_CHECK(cudaSetDevice(gpu));
       void* memory = nullptr;
-      CUDA_CHECK(cudaMalloc(&memory, size_t(codec_->most_coded_bytes(bytes()))));
+      CUDA_CHECK(cudaMalloc(&memory, size_t(codec_->most_coded_bytes(bytes())) + kReadAhead));
       coded_.push_back(memory);
       check(gpu);
     }

@@ -3,7 +3,7 @@
 #   c3.csv, c3_held_out.csv         every pair of validation/h200x4/c3_grid*.csv with every strategy
 #   c3_loaded.csv, c3_loaded_held_out.csv  the same pairs, each run right behind 15 ms of a GEMM (8192 x 8192 x 8192), so
 #   that the GPUs have the clock of their power limit
-#   c3_codecs.csv                   ZFP beside collectives: every pair of codec_grid.csv by codec_strategies.csv
+#   c3_codecs.csv, c3_codecs_held_out.csv  ZFP beside collectives: every pair of codec_grid*.csv by codec_strategies.csv
 #   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that occupy SMs
 #   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
 #   c3_kernels.csv                  the kernels that the pairs launch
@@ -52,8 +52,10 @@ part loaded $((seconds + 90)) "$out/c3_loaded.csv" c3_pairs --grid "$grids/c3_gr
   --rounds "$rounds" --seconds "$seconds" --load 15
 part loaded_held_out $((seconds + 90)) "$out/c3_loaded_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies" --rounds "$rounds" --seconds "$seconds" --load 15
-[ -z "$zfp" ] || part codecs $((seconds + 90)) "$out/c3_codecs.csv" c3_pairs --grid "$here/codec_grid.csv" \
-  --strategies "$here/codec_strategies.csv" --rounds "$rounds" --seconds "$seconds"
+for held_out in "" _held_out; do
+  [ -z "$zfp" ] || part codecs $((seconds + 90)) "$out/c3_codecs$held_out.csv" c3_pairs \
+    --grid "$here/codec_grid$held_out.csv" --strategies "$here/codec_strategies.csv" --rounds "$rounds" --seconds "$seconds"
+done
 part choices 240 "$out/nccl_choice.csv" c3_choices
 # This part is the last, because it captures collectives into graphs, which no other measurement needs.
 part kernels 90 "$out/c3_kernels.csv" c3_kernels --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv" \
