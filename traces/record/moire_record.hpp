@@ -218,7 +218,7 @@ class Recorder {
       for (uint32_t w = 0; w < log.workgroups; ++w) {
         if (used[w] > log.capacity) {
           throw std::runtime_error("workgroup " + std::to_string(w) + " of rank " + std::to_string(r) + " took " +
-                                   std::to_string(used[w]) + " steps, and there is room for " +
+                                   std::to_string(used[w]) + " steps, but the log holds only " +
                                    std::to_string(log.capacity));
         }
         for (uint32_t i = 0; i < used[w]; ++i) {
@@ -257,7 +257,7 @@ class Recorder {
                    (unsigned long long)s.flop, s.flop > 0 ? units[int(s.unit)] : "-", s.flag, s.count);
     }
     const bool failed = std::ferror(file) != 0;
-    if (std::fclose(file) != 0 || failed) throw std::runtime_error(path + " was not written whole");
+    if (std::fclose(file) != 0 || failed) throw std::runtime_error(path + " was not written completely");
     return last - first;
   }
 

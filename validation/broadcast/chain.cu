@@ -11,7 +11,6 @@ namespace {
 constexpr double kLongest = 5;  // seconds; a run that takes longer is regarded as hanging
 
 // The codec writes whole words. A coded chunk begins at the offset of its plain values, scaled by the ratio.
-// scaled by the ratio.
 int64_t coded_bytes(const Broadcast& b, int64_t plain) { return plain * b.rate / 32; }
 
 bool is_wait(Action action) { return action == Action::wait_arrived || action == Action::wait_coded; }

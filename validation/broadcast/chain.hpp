@@ -77,7 +77,7 @@ class Stream {
   const RankMemory& own_;
   const RankMemory* next_;
   cudaStream_t work_ = nullptr, into_next_ = nullptr;  // the second event belongs to the next GPU
-  cudaStream_t last_ = nullptr;                        // the one that ends last
+  cudaStream_t last_ = nullptr;                        // the stream whose work ends last
   cudaEvent_t outside_ = nullptr;
 };
 

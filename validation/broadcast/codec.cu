@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kKib = 1024, kMib = 1024 * kKib;
 constexpr int64_t kMost = 256 * kMib;  // plain bytes of a run
 constexpr int kLanes = 8;
-constexpr uint64_t kHoldNs = 10'000;  // by which the second release is delayed
+constexpr uint64_t kHoldNs = 10'000;  // delay of the second release
 constexpr int kWarmUps = 2;
 
 // `value_bytes` is 4 for fp32 and 2 for bf16, which is the upper half of the fp32 value.
@@ -179,7 +179,7 @@ class Bench {
     *static_cast<volatile uint32_t*>(host_) = epoch_;
     CUDA_CHECK(cudaDeviceSynchronize());
     if (static_cast<volatile uint32_t*>(host_)[16] != 0) {
-      std::fprintf(stderr, "codec: a gate gave up: the work was not enqueued in two seconds\n");
+      std::fprintf(stderr, "codec: a gate timed out: the work was not enqueued in two seconds\n");
       std::exit(1);
     }
     double first = 0;  // relative to lane 0

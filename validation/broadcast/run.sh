@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures codecs on one GPU, and broadcasts between GPUs. Builds the programs, then writes to OUT:
 #   codec.csv             calls alone by size and rate, several at the same time, both directions at once, and beside
-#   GEMMs
+#                         GEMMs
 #   codec_facts.csv       resources of the compiled kernels, ratios, errors, and the host's time of a call
 #   calibration.csv       the row of broadcast_grid.csv that determines the bandwidth of the link through host memory
 #   broadcast.csv         chains of ranks, plain and compressed, through peer memory and through host memory

@@ -25,7 +25,7 @@ class Blockers {
   cudaStream_t stream_ = nullptr, stop_stream_ = nullptr;
   uint32_t epoch_ = 0;
   uint32_t* stop_ = nullptr;     // on the GPU
-  uint32_t* epochs_ = nullptr;   // pinned host memory: `what` to copy
+  uint32_t* epochs_ = nullptr;   // pinned host memory: source of the copies
   uint32_t* arrived_ = nullptr;  // pinned, one word a WG
   float4* region_ = nullptr;
   int shared_bytes_ = 0, count_ = 0;

@@ -20,7 +20,7 @@ class Cast {
 
   int gpus() const { return gpus_; }
   const Operands& operands() const { return operands_; }
-  // compute_sms as in Strategy.
+  // `compute_sms`: number of SMs that the GEMM may use (0: all), as in Strategy.
   Work& compute(const ComputeShape& shape, int compute_sms);
   Collective& nccl(Kind kind, int64_t bytes_per_rank, int max_ctas);
   Collective& copies(Kind kind, int64_t bytes_per_rank, int streams);

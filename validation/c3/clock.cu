@@ -130,7 +130,7 @@ class Bench {
       CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(ClockSample) * kSamples, cudaMemcpyDeviceToHost));
       CUDA_CHECK(cudaMemcpy(stamps, stamps_, sizeof stamps, cudaMemcpyDeviceToHost));
       if (round == 0) continue;
-      // Only the middle part of the time counts, in which the work has begun and has not ended.
+      // Only the middle part of the time counts: there the work has begun and has not ended.
       const double begin = double(stamps[0]) + (work == nullptr ? 0 : 300e3);
       const double end = work == nullptr ? begin + 2e6 : double(stamps[1]) - 100e3;
       const ClockSample* first = nullptr;

@@ -1,5 +1,5 @@
-// Reads the clock of an SM: a workgroup of one warp notes the SM's cycle counter against the GPU's timer, beside
-// whatever runs on the GPU.
+// Reads the clock of an SM: a workgroup of one warp records the SM's cycle counter and the GPU's timer, while other
+// kernels run on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline double clock_between(const ClockSample& first, const ClockSample& last) {
 }
 
 // Takes a sample each `interval_ns`; with `growth`, the interval grows by the time that has passed over `growth`. Ends
-// when *stop is `epoch`, when `count` samples are taken, or after kSpinLimitNs; the sample behind the last one has the
+// when *stop is `epoch`, when `count` samples are taken, or after kSpinLimitNs; the sample after the last one has the
 // time 0.
 static __global__ void sample_clock(ClockSample* samples, int count, uint64_t interval_ns, uint64_t growth,
                                     const uint32_t* stop, uint32_t epoch) {

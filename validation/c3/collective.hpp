@@ -62,8 +62,8 @@ class NcclGroup {
   static std::string version();
 };
 
-// Streams for copies that run beside each other, and events to fork to them and to join them. Make them early: streams
-// beyond the first 32 of a process share the queues of the GPU.
+// Streams for copies that run at the same time, and events by which the caller's stream starts these streams and waits
+// for them. Create them early: streams beyond the first 32 of a process share the queues of the GPU.
 class CopyLanes {
  public:
   explicit CopyLanes(int gpus);

@@ -84,7 +84,7 @@ class LtGemm : public Gemm {
       CUBLAS_CHECK(cublasLtMatmulAlgoGetHeuristic(handle(r), matmul_, left_, right_, result_, result_, preference, 1,
                                                   &choice, &found));
       if (found == 0) {
-        std::fprintf(stderr, "gemm: the library has nothing for %s\n", shape.name.c_str());
+        std::fprintf(stderr, "gemm: the library has no kernel for %s\n", shape.name.c_str());
         std::exit(1);
       }
       choices_.push_back(choice);

@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
       file,
       "# columns: of GPU 0, from captured graphs; cluster WGs; shared_bytes static and dynamic; wgs_per_sm by "
       "the occupancy calculation; algorithm to waves: the GEMM library's own numbers (its enumerations; -1 not "
-      "told); the tile is in the kernel's name, its first number along n\n"
+      "known); the tile is in the kernel's name, its first number along n\n"
       "work,m,n,k,stream_bytes,compute_sms,collective,bytes_per_rank,gpus,max_ctas,kernel,grid_x,grid_y,grid_z,"
       "cluster,threads,registers,shared_bytes,wgs_per_sm,algorithm,tile_id,stages_id,split_k,swizzle,"
       "cluster_id,custom,waves\n");

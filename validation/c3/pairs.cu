@@ -66,8 +66,8 @@ void measure(Stage& stage, Case& c, bool counts, bool notes_load) {
   if (both.sm_mhz > 0) c.clock.push_back(both.sm_mhz);
 }
 
-// Heats the GPUs with a GEMM until the driver's controller is at rest, and lets the same GEMM run for `ms` before every
-// measured run.
+// Runs a GEMM until the driver's power controller has settled, and lets the same GEMM run for `ms` before every
+// measured run, so that the GPUs have the clock of their power limit.
 void hold_at_limit(Cast& cast, const ComputeShape& shape, double ms) {
   constexpr double rest_seconds = 3;
   Work& load = cast.compute(shape, 0);
@@ -171,8 +171,8 @@ void print_summary(const std::vector<Case>& cases) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The GEMM library is large, and its kernels are loaded one by one. Every work therefore runs once before a gate is
-  // shut.
+  // The GEMM library is large, and its kernels are loaded one by one. Every work therefore runs once before a gate
+  // closes.
   setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   std::string command = "c3_pairs";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];

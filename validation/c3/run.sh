@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Measures computation beside communication on this machine's GPUs. Builds the programs, then writes to OUT:
 #   c3.csv, c3_held_out.csv         every pair of validation/h200x4/c3_grid*.csv with every strategy
-#   c3_loaded.csv, c3_loaded_held_out.csv  the same pairs, each run right behind 15 ms of a GEMM (8192 x 8192 x 8192), so
-#   that the GPUs have the clock of their power limit
+#   c3_loaded.csv, c3_loaded_held_out.csv  the same pairs, each run immediately after 15 ms of a GEMM of 8192^3, so that
+#                                   the GPUs have the clock of their power limit
 #   c3_codecs.csv, c3_codecs_held_out.csv  ZFP beside collectives: every pair of codec_grid*.csv by codec_strategies.csv
 #   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that occupy SMs
 #   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
 #   c3_kernels.csv                  the kernels that the pairs launch
 #   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
-#   protocol
+#                                   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--zfp DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
 #   N 2, 4 or 8 (default: all), or 1 for isolated, clock and kernels; parts: pairs, held_out, loaded,
 #   loaded_held_out, codecs, isolated, clock, kernels, choices
@@ -31,7 +31,7 @@ need nvcc cmake nvidia-smi
 build_programs c3_clock c3_pairs c3_isolated c3_kernels c3_choices
 
 grids=$here/../h200x4
-part() { # as run
+part() { # the arguments are those of run()
   wanted "$1" || return
   case $1 in
     isolated | clock)

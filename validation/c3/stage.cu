@@ -48,7 +48,7 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     CUDA_CHECK(cudaMemset(g.flush, 0, kFlushBytes));
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  // Loads the kernels of run() by launching an open gate that nothing waits for.
+  // Loads the kernels of run() by launching a gate that is already open.
   *static_cast<volatile uint32_t*>(host_) = ++epoch_;
   for (int r = 0; r < gpus; ++r) {
     CUDA_CHECK(cudaSetDevice(r));
@@ -151,7 +151,7 @@ Ends Stage::run(Work* compute, Work* comm, First first, bool priority, std::vect
   }
   synchronise();
   if (static_cast<volatile uint32_t*>(host_)[16] != 0) {
-    std::fprintf(stderr, "stage: a gate gave up: the work was not enqueued in two seconds\n");
+    std::fprintf(stderr, "stage: a gate timed out: the work was not enqueued in two seconds\n");
     std::exit(1);
   }
 

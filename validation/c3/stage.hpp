@@ -23,8 +23,8 @@ struct Ends {
 
 class Stage {
  public:
-  static constexpr uint64_t kHoldNs = 10'000;   // of the second stream
-  static constexpr uint64_t kClockNs = 20'000;  // for which the clock is sampled after a load
+  static constexpr uint64_t kHoldNs = 10'000;   // delay of the second stream's release
+  static constexpr uint64_t kClockNs = 20'000;  // how long the clock is sampled after a load
 
   Stage(int gpus, int sms);
   ~Stage();

@@ -10,8 +10,8 @@
 class Work {
  public:
   virtual ~Work() = default;
-  // Enqueues the work on streams[gpu] of every GPU. The work has ended on a GPU when that stream reaches what is
-  // enqueued next.
+  // Enqueues the work on streams[gpu] of every GPU. An operation that is enqueued there afterwards begins when the work
+  // has ended on this GPU.
   virtual void enqueue(const std::vector<cudaStream_t>& streams) = 0;
 };
 

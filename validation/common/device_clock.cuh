@@ -18,7 +18,7 @@ __device__ inline uint64_t global_ns() {
   return t;
 }
 
-// The cycle counter of an SM against the GPU's timer.
+// The GPU's timer and the cycle counter of an SM, read at the same time.
 struct ClockSample {
   uint64_t ns;
   uint64_t cycles;
@@ -69,7 +69,7 @@ __device__ inline bool wait_for_flag(const uint32_t* flag, uint32_t value, int* 
   }
 }
 
-// Loads a piece of a table row. It is read only once, so it should not evict anything from the L1.
+// Loads a piece of a table row. The piece is read only once, so its load should not evict other lines from the L1.
 __device__ inline float4 load_streaming(const float4* p) {
   float4 v;
   asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"

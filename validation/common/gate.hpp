@@ -7,7 +7,8 @@
 
 #include "device_clock.cuh"
 
-// Words in device memory that GPUs use to meet: `arrived` counts the WGs of this GPU, and peers write ready[source].
+// Words in device memory by which GPUs wait for each other: `arrived` counts the WGs of this GPU, and peers write
+// ready[source].
 struct Gate {
   uint32_t* arrived;           // on this GPU, zeroed before the launch
   uint32_t* ready[kMaxRanks];  // ready[p] is the array on GPU p, with one word per source

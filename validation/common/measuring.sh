@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the run.sh beside this folder share. Each sets `here`, `gpus`, `build`, `rounds`, `seconds`, `only` (all parts) and
-# sources this file.
+# Functions for the run.sh scripts of validation/*. Such a script sets `here`, `gpus`, `build`, `rounds`, `seconds` and
+# `only` (all parts), and sources this file.
 name=$(basename "$here")
 out=
 failed=
@@ -9,7 +9,7 @@ PATH=$PATH:/usr/local/cuda/bin
 
 say() { echo "$name: $((SECONDS - began)) s: $*" >&2; }
 
-usage() { # the head of the script
+usage() { # prints the comment at the beginning of the script
   sed -n '2,/^set /p' "$0" | sed -n 's/^# \{0,1\}//p' >&2
   exit 2
 }
@@ -71,11 +71,11 @@ build_programs() { # TARGET...
   say "built; $(grep -hE 'NCCL: |cublasLt: ' "$log" | sed 's/^-- //' | xargs)"
 }
 
-header() { # FILE COMMAND: of a file of measurements
+header() { # FILE COMMAND: writes the header of a measurements file
   "$build/microbench/microbench_machine" --header "$1" "$gpus" "$2" || exit 1
 }
 
-run() { # PART, seconds at most, FILE, PROGRAM, its further options
+run() { # PART, its time limit in seconds, FILE, PROGRAM, further options of the program
   local part=$1 limit=$2 file=$3 program=$build/$name/$4
   shift 4
   timeout -k 5 "$limit" "$program" --gpus "$gpus" --out "$file" "$@" || failed="$failed $part"

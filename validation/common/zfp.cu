@@ -16,7 +16,7 @@
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kValues = 4;  // of a block
+constexpr int kValues = 4;  // values in a block
 
 // One hop of a compressed sum: each thread decodes a block, adds its own values and codes the sum.
 __global__ void reduce_kernel(Word* coded, const float* own, Word* out, uint values, uint blocks, uint bits) {

@@ -17,7 +17,7 @@
 
 namespace {
 
-// for this multiple of the previous run's time: clocks fall when GEMMs follow each other for 40 ms
+// pause, as a multiple of the previous run's time: clocks fall when GEMMs follow each other for 40 ms
 constexpr double kPause = 3;
 constexpr int kTracedRuns = 5;
 
@@ -48,7 +48,7 @@ bool works(Stage& stage, Operator& op) {
   op.poison();
   run(stage, op, nullptr);
   if (op.gave_up()) {
-    std::fprintf(stderr, "%s: a kernel gave up waiting\n", text_of(op.what()).c_str());
+    std::fprintf(stderr, "%s: a wait of a kernel timed out\n", text_of(op.what()).c_str());
     return false;
   }
   return op.right();
@@ -64,7 +64,7 @@ void measure(Stage& stage, Measured& one, bool counts, bool notes_load) {
     one.watt = std::max(one.watt, gpu.watt);
   }
   if (one.op->gave_up()) {
-    std::fprintf(stderr, "%s: a kernel gave up waiting in a timed run\n", text_of(one.op->what()).c_str());
+    std::fprintf(stderr, "%s: a wait of a kernel timed out in a timed run\n", text_of(one.op->what()).c_str());
     std::exit(1);
   }
   if (!counts) return;
@@ -94,7 +94,7 @@ void trace(Stage& stage, Operator& op, const std::string& folder, const std::str
   for (int i = 0; i < kTracedRuns; ++i) {
     recorder.clear();
     run(stage, op, nullptr);
-    if (op.gave_up()) std::fprintf(stderr, "%s: a kernel gave up waiting\n", path.c_str());
+    if (op.gave_up()) std::fprintf(stderr, "%s: a wait of a kernel timed out\n", path.c_str());
     lengths.push_back(recorder.write(path + "." + std::to_string(i), kernel));
   }
   op.record(nullptr);

@@ -2,8 +2,9 @@
 """PyTorch's fused operators over symmetric memory, at the shapes of grid.csv, beside our own kernels.
 
 Usage: symm_mem.py --gpus N --out FILE [--rounds N]
-Multicast is off. One process per GPU. Times are those of events around the operator, behind a spin that hides the host and a
-small all-reduce at which the GPUs meet; a row has the median over the rounds of the slower rank.
+Multicast is off. There is one process per GPU. Times are those between events around the operator. Before the first
+event, a spin hides the host's launch times, and a small all-reduce synchronises the GPUs. A row has the median over the
+rounds of the slower rank.
 """
 import argparse
 import os

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 constexpr int kTileRows = 128, kTileColumns = 256, kTileDepth = 64;
-// rows of tiles: 132 workgroups work on about 16 x 8 tiles, which share most of what they load
+// rows of tiles in a panel: 132 workgroups work on about 16 x 8 tiles, which share most of their loads
 constexpr int kPanelRows = 16;
 
 struct TileAt {

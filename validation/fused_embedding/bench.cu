@@ -364,10 +364,10 @@ RunResult Bench::run(const RunOptions& options) {
   synchronise();
   if (gave_up()) {
     if (!needs_nccl(options.mode)) {
-      std::fprintf(stderr, "%s: a flag or a gate did not come in time\n", name_of(options.mode));
+      std::fprintf(stderr, "%s: a wait for a flag or a gate timed out\n", name_of(options.mode));
       std::exit(1);
     }
-    std::fprintf(stderr, "%s: NCCL could not be enqueued while the gates were shut\n", name_of(options.mode));
+    std::fprintf(stderr, "%s: NCCL could not be enqueued while the gates were closed\n", name_of(options.mode));
     result.done = false;
   }
   if (!result.done) {

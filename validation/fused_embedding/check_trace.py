@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks a Moire WG trace (version 1) against its own header and against the shape's arithmetic.
 
-Usage: check_trace.py TRACE.csv[.zst]     exit status 1 and a reason when anything is off. Standard library only
-(.zst needs the zstd command).
+Usage: check_trace.py TRACE.csv[.zst]     exit status 1 and a reason if the trace is wrong. Needs only the standard
+library (.zst needs the zstd command).
 """
 import subprocess
 import sys

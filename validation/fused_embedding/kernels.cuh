@@ -100,7 +100,7 @@ __host__ __device__ constexpr int wgs_per_sm_of(Dtype dtype, int bags) {
   return bags * (16 / bytes_of(dtype)) <= 8 ? 4 : 3;
 }
 
-// The row is read only once, so it should not evict anything from the L1.
+// A row is read only once, so its load should not evict other lines from the L1.
 __device__ inline uint4 load_piece(const uint4* p) {
   uint4 v;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"

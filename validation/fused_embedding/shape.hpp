@@ -10,7 +10,7 @@
 #include "device_clock.cuh"
 #include "popularity.hpp"
 
-// Rows that a WG requests before it uses the first one; if bags have few rows, they belong to several bags.
+// Rows that a thread requests before it uses the first one. If bags have few rows, the rows belong to several bags.
 inline constexpr int kLoadsInFlight = 8;  // 16-byte loads a thread
 
 enum class Dtype : int { fp32, fp16, bf16 };

@@ -306,7 +306,7 @@ int main(int argc, char** argv) {
       int gave_up = 0;
       CUDA_CHECK(cudaMemcpy(&gave_up, all[g].gave_up, sizeof gave_up, cudaMemcpyDeviceToHost));
       if (gave_up != 0) {
-        std::fprintf(stderr, "GPU %d gave up waiting\n", g);
+        std::fprintf(stderr, "GPU %d: a wait timed out\n", g);
         return 1;
       }
       if (alone) continue;

@@ -78,7 +78,7 @@ void bench_case(Collector& c, int row_bytes, int wgs, int per_sm, int unroll, in
   c.row("gather", p, "bandwidth", total, "GB/s");
   c.row("gather", p, "bandwidth_per_wg", per_wg, "GB/s");
   if (most_on_one_sm != per_sm)
-    std::fprintf(stderr, "gather: %d WGs, %d a SM meant, %d seen on one\n", wgs, per_sm, most_on_one_sm);
+    std::fprintf(stderr, "gather: %d WGs should run %d on each SM, but one SM had %d\n", wgs, per_sm, most_on_one_sm);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr int kPiece = 4096;                                  // of a bulk copy
 constexpr int kUnroll = 8, kPerSm = 4;                        // of the reader
 enum Way { kNone = 0, kStores = 1, kBulk = 2, kEngine = 3 };  // as numbers in the rows
 
-// Repeatedly writes the WG's share of `vectors`, for a fixed time.
+// Writes the WG's share of `vectors` again and again, for a fixed time.
 __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vectors, int way, WgStamp* stamps) {
   __shared__ alignas(128) float4 source[kPiece / 16];
   __shared__ unsigned long long total;
@@ -133,7 +133,7 @@ class Beside {
     } else if (one.way != kNone) {
       for (const WgStamp& s : c_.read(1, one.wgs)) incoming_ += window_rate(s);
     }
-    if (gate_.gave_up()) std::fprintf(stderr, "l2_beside_peer: a gate gave up; its repetition counts\n");
+    if (gate_.gave_up()) std::fprintf(stderr, "l2_beside_peer: a gate timed out; its repetition is kept\n");
     return sum;
   }
 

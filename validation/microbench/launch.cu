@@ -61,7 +61,8 @@ void bench_host(Collector& c) {
   CUDA_CHECK(cudaFreeHost(flag));
 }
 
-// Stream order: from the last WG of the first kernel to the first WG of the second; both were enqueued long before.
+// Measures the gap between two kernels of a stream: from the end of the first kernel's last WG to the start of the
+// second kernel's first WG. The host enqueues the second kernel long before the first one ends.
 void bench_gap(Collector& c) {
   for (const int wgs : {1, c.sms(), c.sms() * 4}) {
     const std::vector<double> gap = repeat(
@@ -82,7 +83,8 @@ void bench_gap(Collector& c) {
   }
 }
 
-// Enqueued behind a busy kernel, which gives the least time that event timing can show.
+// Measures the time between two events around one or two empty kernels. A busy kernel runs before the first event, so
+// that the host's launch times do not count, and the result is the smallest time that events can show.
 void bench_events(Collector& c) {
   cudaEvent_t begin, end;
   CUDA_CHECK(cudaEventCreate(&begin));

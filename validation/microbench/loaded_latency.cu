@@ -133,7 +133,7 @@ class LoadedLatency {
             (role[s.sm] == kReader ? read : copied) += window_rate(s);
           }
           if (workers != victims + background)
-            std::fprintf(stderr, "loaded_latency: %d SMs worked where %d were meant\n", workers, victims + background);
+            std::fprintf(stderr, "loaded_latency: %d SMs worked; %d would be right\n", workers, victims + background);
           if (i >= kWarmups) background_rate.push_back(read);
           return copied / 2 / victims;
         },
@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "loaded_latency", kPoolBytes);
   if (!c.wants("loaded_latency")) return 0;
   if (c.sms() * kReaderBytes > kVictimsFrom) {
-    std::fprintf(stderr, "loaded_latency: more SMs than memory was planned for\n");
+    std::fprintf(stderr, "loaded_latency: the memory pool is too small for the SMs of this GPU\n");
     return 1;
   }
   LoadedLatency measure(c);

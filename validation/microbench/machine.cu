@@ -103,7 +103,7 @@ void bench_power(Collector& c, int when) {
     memory.push_back(load.memory_mhz);
     power.push_back(load.watt);
   }
-  if (sm.empty()) std::fprintf(stderr, "machine: no NVML here; power left out\n");
+  if (sm.empty()) std::fprintf(stderr, "machine: NVML cannot be loaded; power left out\n");
   c.row("power", p, "sm_clock", sm, "MHz");
   c.row("power", p, "memory_clock", memory, "MHz");
   c.row("power", p, "power", power, "W");

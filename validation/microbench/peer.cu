@@ -83,7 +83,7 @@ Rates measure(Collector& c, int wgs, const std::vector<int>& senders, int64_t by
       slowest = std::max(slowest, s.ns);
       wg_ns += s.mean_wg_ns / double(senders.size());
     }
-    if (gate.gave_up()) std::fprintf(stderr, "peer: a gate gave up; its repetition counts\n");
+    if (gate.gave_up()) std::fprintf(stderr, "peer: a gate timed out; its repetition is kept\n");
     if (i >= kWarmups) rates.per_wg.push_back(double(bytes_per_wg) / wg_ns);
     return double(bytes_per_wg) * wgs / slowest;
   });

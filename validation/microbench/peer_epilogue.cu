@@ -94,7 +94,7 @@ void bench_epilogue(Collector& c) {
                   most = std::max(most, over);
                 }
               }
-              if (gate.gave_up()) std::fprintf(stderr, "peer_epilogue: a gate gave up; its repetition counts\n");
+              if (gate.gave_up()) std::fprintf(stderr, "peer_epilogue: a gate timed out; its repetition is kept\n");
               if (i >= kWarmups) slowest.push_back(most);
               return sum / (double(senders) * wgs);
             });

@@ -93,7 +93,7 @@ std::vector<double> measure(Collector& c, int sms, int per_sm, double flops_per_
     for (const WgStamp& s : c.read(0, wgs))
       if (s.end_ns != 0) working.push_back(s);
     if (int(working.size()) != sms * per_sm)
-      std::fprintf(stderr, "rates: %zu WGs worked where %d were meant\n", working.size(), sms * per_sm);
+      std::fprintf(stderr, "rates: %zu WGs worked; %d would be right\n", working.size(), sms * per_sm);
     return working.empty() ? 0.0 : double(working.size()) * flops_per_wg / span_of(working).ns / sms;
   });
   CUDA_CHECK(cudaFree(word));

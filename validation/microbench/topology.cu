@@ -185,7 +185,7 @@ class Shares {
     for (const int sm : sms)
       if (count[sm] != per_sm && !warned_) {
         warned_ = true;
-        std::fprintf(stderr, "topology: SM %d got %d WGs where %d were meant\n", sm, count[sm], per_sm);
+        std::fprintf(stderr, "topology: SM %d got %d WGs; %d would be right\n", sm, count[sm], per_sm);
       }
     return rate;
   }

@@ -19,7 +19,7 @@ constexpr uint64_t kStuckNs = 200'000'000;  // of cases that are expected to han
 struct Case {
   LoadedPlan* loaded;
   int64_t bytes;
-  bool hangs;  // what the FIFOs say
+  bool hangs;  // expected, because the FIFOs are too short for this size
   std::vector<double> us, inside, skew;
   double sm_mhz = 0, watt = 0;
 };
@@ -88,8 +88,8 @@ void note_load(Case& c, int gpus) {
   }
 }
 
-// Runs every case once and reports whether it ends and, if it does not, which block waits for what. Results are always
-// checked.
+// Runs every case once and reports whether it ends. If it does not end, the report shows for what each block waits.
+// Results are always checked.
 bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std::string& command,
               const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   const bool held_out = c.option("--held-out", "0") == "1";
   const int rounds = std::atoi(c.option("--rounds", "15").c_str());
   const double limit = std::atof(c.option("--seconds", "60").c_str());
-  // With more ranks than GPUs, ranks share GPUs. Times would then mean nothing, so each case is run once.
+  // With more ranks than GPUs, ranks share GPUs. Times would then have no meaning, so each case is run once.
   const int ranks = std::max(c.gpus(), std::atoi(c.option("--ranks", "0").c_str()));
   if (ranks > kMaxRanks) {
     std::fprintf(stderr, "msccl_algorithms: --ranks %d; at most %d would be right\n", ranks, kMaxRanks);

@@ -211,7 +211,7 @@ RunResult Bench::run(LoadedPlan& loaded, int64_t bytes, uint64_t limit_ns) {
   *static_cast<volatile uint32_t*>(host_) = epoch_;
   synchronise(ranks);
   if (static_cast<volatile uint32_t*>(host_)[16] != 0) {
-    std::fprintf(stderr, "bench: a gate gave up: the work was not enqueued in two seconds\n");
+    std::fprintf(stderr, "bench: a gate timed out: the work was not enqueued in two seconds\n");
     std::exit(1);
   }
   RunResult result;
@@ -278,7 +278,7 @@ std::string Bench::stuck_text(const LoadedPlan& loaded) const {
       if (!text.empty()) text += "; ";
       text += "GPU " + std::to_string(r) + " block " + std::to_string(b) + " step " + std::to_string(s.step) +
               (s.what == Stuck::data   ? " waits for data of GPU " + std::to_string(blocks[b].recv)
-               : s.what == Stuck::room ? " waits for room to GPU " + std::to_string(blocks[b].send)
+               : s.what == Stuck::room ? " waits for free FIFO slots to GPU " + std::to_string(blocks[b].send)
                                        : " waits for a thread block of its GPU");
     }
   }

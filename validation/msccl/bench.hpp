@@ -15,7 +15,7 @@
 // A plan that is loaded on the GPUs: its programs, its connections and its expected result.
 class LoadedPlan {
  public:
-  // Rank r is on GPU r % gpus. With more ranks than GPUs, ranks share GPUs, and times mean nothing.
+  // Rank r is on GPU r % gpus. With more ranks than GPUs, ranks share GPUs, and times have no meaning.
   LoadedPlan(const Plan& plan, int gpus, int sms);
   ~LoadedPlan();
   LoadedPlan(const LoadedPlan&) = delete;
@@ -50,7 +50,7 @@ struct RunResult {
   double us = 0;         // between events around the kernel, slowest GPU
   double skew_us = 0;    // slowest minus fastest GPU
   double inside_us = 0;  // from the start of a GPU's first block to the end of its last, slowest GPU
-  std::string stuck;     // who waited for what
+  std::string stuck;     // for what each thread block waited
 };
 
 class Bench {

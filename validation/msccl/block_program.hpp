@@ -1,4 +1,4 @@
-// The part that host and kernels share: the program of a thread block, and how it walks through a buffer.
+// Code that host and kernels share: the program of a thread block, and the order in which it processes a buffer.
 #pragma once
 
 #include <cstdint>

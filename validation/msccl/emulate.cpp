@@ -1,5 +1,5 @@
-// Runs plans on the CPU with one thread per thread block. It shares the walk, layout and flags of the CUDA interpreter,
-// so that faults of their logic are found without a GPU.
+// Runs plans on the CPU with one thread per thread block. It shares the order of steps, the memory layout and the flags
+// with the CUDA interpreter, so that it finds faults of this logic without a GPU.
 //
 // Usage: msccl_emulate PLANS.txt BYTES... Prints a line for every plan and size: "ok", "wrong" with the first wrong
 // position, or "stuck".

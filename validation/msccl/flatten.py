@@ -3,8 +3,8 @@
 
 Usage: flatten.py FILE.xml... > plans.txt
 
-The files are those of our own compiler and of micro.py; `moire check` is what judges others. Refused here: what the
-interpreter does not do (LL128, collectives without a stated result).
+The files come from our own compiler and from micro.py; `moire check` checks other files. This script refuses features
+that the interpreter does not have: LL128, and collectives without a stated result.
 """
 
 import os

@@ -122,7 +122,7 @@ class Engine {
     return !dead();
   }
 
-  // Called after a barrier. The last thread does it, which with Simple is not a worker.
+  // Called after a barrier. The last thread publishes; with Simple this thread is not a worker.
   __device__ void publish(int step, int64_t iteration) {
     if (threadIdx.x == blockDim.x - 1)
       store_semaphore(launch_.semaphores + kSemaphoreWords * blockIdx.x,
@@ -149,8 +149,8 @@ class Engine {
     }
   }
 
-  // One thread waits until a FIFO holds data up to step `next`, or has room for it. If an earlier poll already saw a
-  // sufficient count, it is not read again.
+  // One thread waits until a FIFO holds data up to step `next`, or has a free slot for this step. If an earlier poll
+  // already saw a sufficient count, the count is not read again.
   __device__ void wait_for_data(uint32_t next, const Op& op, int64_t iteration) {
     const auto there = [&] { return int32_t(tail_seen_ - next) >= 0; };
     if (there()) return;

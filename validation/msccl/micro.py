@@ -3,7 +3,7 @@
 
 Usage: micro.py DIR          writes DIR/*.xml and DIR/micro.csv (benchmark,file,parameters,bytes)
 
-bytes is the whole buffer's, as the runtime counts it; docs/reference/measurements.md names the benchmarks.
+bytes is the size of the whole buffer, as the runtime counts it; docs/reference/measurements.md lists the benchmarks.
 """
 
 import os
@@ -69,7 +69,7 @@ class List:
         self.folder, self.rows = folder, []
 
     def add(self, benchmark, plan, parameters, sizes):
-        """sizes: (whole buffer, what the row calls it) pairs."""
+        """sizes: pairs (bytes of the whole buffer, parameters of the row)."""
         file = plan.write(self.folder)
         for total, more in sizes:
             text = " ".join(f"{k}={v}" for k, v in {"ll": int(plan.ll), **parameters, **more}.items())
@@ -95,7 +95,7 @@ def local_copies(rows, ll):
 
 
 def local_steps(rows, ll):
-    """One thread block, one small copy behind another."""
+    """One thread block does small copies one after the other."""
     for steps in (1, 16, 64, 128):
         plan = Plan(f"steps_{steps}_{proto(ll)}", "custom", ll, 1, 2, in_place=False)
         block = plan.block(0)
@@ -105,7 +105,7 @@ def local_steps(rows, ll):
 
 
 def dependencies(rows, ll):
-    """Two thread blocks of one GPU take turns: a small copy each, `hops` in all."""
+    """Two thread blocks of one GPU do small copies in turns, `hops` copies in all."""
     for hops in (2, 16, 64, 128):
         plan = Plan(f"dependency_{hops}_{proto(ll)}", "custom", ll, 1, 2, in_place=False)
         blocks = [plan.block(0), plan.block(0)]
@@ -131,7 +131,7 @@ def local_reductions(rows, ll):
 
 
 def pings(rows, ll):
-    """A chunk goes back and forth between two GPUs, `hops` times: a step that receives and sends a hop."""
+    """A chunk goes back and forth between two GPUs, `hops` times. Each hop is one step that receives and sends."""
     for hops in (2, 8, 32, 128):
         plan = Plan(f"ping_{hops}_{proto(ll)}", "broadcast", ll, 2, 1)
         blocks = [plan.block(0, send=1, recv=1), plan.block(1, send=0, recv=0)]
@@ -151,7 +151,7 @@ def stream_sizes(ll):
 
 
 def streams(rows, ll):
-    """`connections` thread blocks of one GPU send a chunk each to as many of another; or both do to each other."""
+    """`connections` thread blocks of one GPU send a chunk each to as many blocks of the other GPU, or both GPUs do."""
     for connections in (1, 2, 4, 8, 16, 24, 32):
         sizes = [(c * connections, {"chunk_bytes": c}) for c in stream_sizes(ll)]
         plan = Plan(f"stream_{connections}_{proto(ll)}", "broadcast", ll, 2, connections)
@@ -169,8 +169,8 @@ def streams(rows, ll):
 
 
 def kinds(rows, ll):
-    """One GPU sends, the other takes by `kind`: 0 adds (rrc), 1 stores and sends back (rcs), 2 adds, stores and sends
-    back (rrcs), 3 adds and sends on (rrs)."""
+    """One GPU sends, the other receives by `kind`: 0 adds (rrc), 1 stores and sends back (rcs), 2 adds, stores and
+    sends back (rrcs), 3 adds and sends back (rrs)."""
     for connections in (1, 8):
         sizes = [(c * connections, {"chunk_bytes": c}) for c in stream_sizes(ll)]
         for kind in range(4):
@@ -189,7 +189,7 @@ def kinds(rows, ll):
 
 
 def many_steps(rows, ll):
-    """One connection, `steps` chunks sent and received by a step each."""
+    """One connection; `steps` chunks, each sent by one step and received by one step."""
     for steps in (4, 16, 64):
         plan = Plan(f"sends_{steps}_{proto(ll)}", "broadcast", ll, 2, steps)
         sender, receiver = plan.block(0, send=1), plan.block(1, recv=0)
@@ -201,7 +201,7 @@ def many_steps(rows, ll):
 
 
 def fifos(rows, ll):
-    """Both GPUs send `calls` calls before they receive one: ends only while a connection has room for them."""
+    """Both GPUs send `calls` calls before they receive one. The plan ends only if a connection can hold these calls."""
     for calls in (1, 2, 3, 7, 8, 9):
         plan = Plan(f"fifo_{calls}_{proto(ll)}", "allgather", ll, 2, 2 * calls)
         for rank in range(2):

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Runs MSCCL algorithms on this machine's GPUs. Builds the programs, then writes to OUT:
 #   msccl_micro.measurements.csv     costs of a hop, a step, a stream, a copy, a dependency (micro.py)
-#   msccl.csv, msccl_held_out.csv    every algorithm of grid.csv for N ranks, at 1 KiB, 4 KiB, ..., and at 3 KiB, 12
-#   KiB, ...
+#   msccl.csv, msccl_held_out.csv    every algorithm of grid.csv for N ranks, at 1 KiB, 4 KiB, ..., and at 3 KiB,
+#                                    12 KiB, ...
 #   msccl_once.csv                   the sizes at which an algorithm must hang, and whether it did
 #   msccl_once_R.csv                 algorithms for R = 4 and 8 ranks if there are fewer GPUs: ranks share GPUs, and
-#   each
-#                                    case is run once to check its result and whether it ends
+#                                    each case is run once to check its result and whether it ends
 # Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--algorithms DIR]
 #        [--grid FILE] OUT
 #   N 2, 4 or 8; parts: micro, algorithms, held_out, shared; --rounds, --seconds: number of repetitions of the

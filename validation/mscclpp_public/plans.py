@@ -1,6 +1,6 @@
-# The plans that this folder compares with public timings, as the timed kernels work: `python3 plans.py` writes them to
-# configs/algorithms. The kernels are hand-written ones of MSCCL++ (examples/tutorials/03-memory-channel and
-# 04-port-channel, test/mscclpp-test/allreduce_test.cu, kernel 6); what a block of them does is a block here.
+# Makes the plans that this folder compares with public timings: `python3 plans.py` writes them to configs/algorithms.
+# Each plan does the same as a hand-written kernel of MSCCL++ (examples/tutorials/03-memory-channel and 04-port-channel,
+# test/mscclpp-test/allreduce_test.cu, kernel 6), block by block.
 import json
 import pathlib
 
@@ -92,7 +92,7 @@ def put(rank, block):
 
 
 def get(rank, block):
-    # The call of the plan lasts until the peer has read the data; the timed kernel ends at once.
+    # A plan's call ends after the peer has read the data; the timed kernel ends earlier, without this handshake.
     end = [flag("rlxsignal"), flag("rlxwait")] if block == 0 else []
     return begun(block) + [move("get", place(0, 1 - rank), place("o", 1 - rank), block), meet] + end
 
@@ -113,7 +113,7 @@ def port(rank, _):
 
 
 def all_reduce_packets(name="8gpu_all_reduce_packets", ranks=8, per_peer=3, threads=512):
-    """Every GPU sends its chunks to their owners, which sum them and send the sums to all; packets throughout."""
+    """Every GPU sends its chunks to their owners, which sum them and send the sums to all GPUs, in packets."""
     count = per_peer * (ranks - 1)
     gpus = []
     for rank in range(ranks):

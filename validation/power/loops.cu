@@ -1,9 +1,9 @@
-// Over 400 lines: each of the two kinds of loops is one table, in which names and work are read together.
+// Over 400 lines: each of the two kinds of loops is one table, which shows the names and the work together.
 //
-// Runs loops of one operation on all GPUs at once, for seconds, and records how long an iteration takes, and the SM
-// clock, power, temperature and energy of each GPU meanwhile. Writes two tables: OUT (one row per sample) and
-// OUT.iterations (one row per batch of iterations). With --mixtures 1, loops consist of several operations. A model of
-// power is fitted to the loops of one operation and judged by the mixtures.
+// Runs loops of one operation on all GPUs at the same time, each for seconds. Records the time of an iteration, and the
+// SM clock, power, temperature and energy of each GPU during the loop. Writes two tables: OUT (one row per sample) and
+// OUT.iterations (one row per batch of iterations). With --mixtures 1, loops consist of several operations. Moire's
+// model of power is fitted to the loops of one operation and tested with the mixtures.
 #include <cuda_fp16.h>
 
 #include <atomic>
@@ -306,7 +306,7 @@ ComputeShape fp16_shape(int m, int n, int k) {
   return shape;
 }
 
-// These loops judge a model of power: it is fitted to other loops, which contain none of them.
+// These loops test Moire's model of power, which is fitted to the loops of single operations.
 void measure_mixtures(Collector& c, std::FILE* iterations) {
   ComputeShape largest;
   largest.name = "stream";

@@ -1,6 +1,7 @@
-// What the clock of an SM does after work has begun on an idle GPU, from microseconds to a second: GEMMs of several
-// sizes and operand patterns, and a stream. Two tables: OUT (the clock in windows whose ends are spaced evenly on a
-// logarithmic scale) and OUT.iterations (how long iterations take, between time stamps that get farther apart). GPU 0.
+// Measures the clock of an SM after work has begun on an idle GPU, from microseconds to a second, for GEMMs of several
+// sizes and operand patterns and for a stream, on GPU 0. Writes two tables: OUT (the clock in windows whose ends are
+// spaced evenly on a logarithmic scale) and OUT.iterations (times of iterations, between time stamps whose distance
+// grows).
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,7 +21,8 @@
 namespace {
 
 constexpr int kSamples = 1 << 13;
-constexpr uint64_t kIntervalNs = 1000, kGrowth = 512;  // a sample each microsecond, then each 512th of the time
+// A sample each microsecond; later the interval is a 512th of the time that has passed.
+constexpr uint64_t kIntervalNs = 1000, kGrowth = 512;
 constexpr int kMostStamps = 1024;
 constexpr int kRounds = 3;
 constexpr double kSeconds = 1;
@@ -46,7 +48,7 @@ class Bench {
   void run(const std::string& name, Work& load) {
     const double us = time_of(load);
     for (int round = 0; round < kRounds; ++round) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // it cools, and the clock comes back
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // lets the GPU cool, and its clock recover
       once(name, load, int(kSeconds * 1e6 / us) + 1, round);
     }
     std::fprintf(stderr, "onset: %s: %.1f us\n", name.c_str(), us);

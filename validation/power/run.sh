@@ -2,7 +2,7 @@
 # Measures loops of single operations on this machine's GPUs, for seconds each. Builds the programs, then writes to OUT:
 #   power.csv             one row per sample (about 5 ms): SM clock, power, temperature and energy of each GPU
 #   power.csv.iterations  one row per batch of iterations: the time of an iteration
-# With --only mixtures it measures mixtures of operations, by which a model of power is judged, and writes mixtures.csv
+# With --only mixtures it measures mixtures of operations, which test Moire's model of power, and writes mixtures.csv
 # and mixtures.csv.iterations. With --only onset it measures the clock of one GPU in the first second of a load, and
 # writes onset.csv and onset.csv.iterations. The single loops take about 110 s, the mixtures 90 s, the onset 60 s.
 # Usage: run.sh [--gpus N] [--build DIR] [--only loops|mixtures|onset] OUT

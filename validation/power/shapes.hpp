@@ -1,4 +1,4 @@
-// GEMMs by their sizes, and operands of one pattern: what the programs of this folder share.
+// Code that the programs of this folder share: GEMMs by their sizes, and operands of one bit pattern.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The steady state of loops: of each loop of run.sh, in its last second and over its GPUs, the time of an iteration, the SM clock and
-the power, beside the operations of Moire that do the same.
+"""Summarises the steady state of each loop of run.sh: time of an iteration, SM clock and power of its GPUs in its last
+second. Adds the operations of Moire that do the same work.
 
-  steady.py POWER ITERATIONS                 a table for validation files: the mean of the GPUs, and the least and most
+  steady.py POWER ITERATIONS                 a table for validation files: mean, smallest and largest value of the GPUs
   steady.py --measurements POWER ITERATIONS  single loops as measurements for `moire calibrate`
   steady.py --plan                           the table of the mixtures without their measured values
 
@@ -80,7 +80,7 @@ MIXED = {
 
 
 def queues(parts):
-    """The operations as a scenario has them: the second queue begins 10 us later."""
+    """The operations as the queues of a scenario; the second queue begins 10 us later."""
     main = "main: {operations: [%s]}" % parts[0]
     if len(parts) == 1:
         return "{queues: {%s}}" % main
@@ -124,8 +124,9 @@ def steady(samples, iterations):
 
 
 def first_moments(samples, iterations):
-    """Loop -> time of an iteration and the highest instantaneous power before anything lowers the clock. NVML's readings are
-    means over a window that may hold idle time, so the highest of both GPUs is the least wrong."""
+    """Returns for each loop the time of an iteration and the highest instantaneous power before the clock falls. NVML's
+    readings are means over a window that may contain idle time, so the highest reading of all GPUs has the smallest
+    error."""
     table = {}
     for row in iterations:
         if 3 < float(row["t_ms"]) <= 35:
