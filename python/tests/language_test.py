@@ -237,7 +237,7 @@ class Errors(unittest.TestCase):
         with program(AllToAll(3, 1, False), threadblock_policy=ThreadblockPolicy.manual) as made:
             chunk(0, Buffer.input, 0).copy(1, Buffer.output, 0, sendtb=0, recvtb=1)
             chunk(0, Buffer.input, 1).copy(2, Buffer.output, 0, sendtb=0, recvtb=1)
-            self.assert_error("cannot have rank 2 too", made.generate_xml)
+            self.assert_error("cannot serve rank 2 too", made.generate_xml)
 
     def test_no_program_in_context(self):
         with self.assertRaises(RuntimeError):

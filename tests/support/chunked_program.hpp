@@ -82,11 +82,13 @@ inline Walk walk(const program::Program& program) {
           ++all.raised[signal->flag(rank)];
         } else if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
           double blocks = 0;
-          for (std::int64_t w = 0; w < kernel->body->workgroups(rank); ++w) {
-            program::Phase phase;
+          program::Phase phase;
+          for (std::int64_t w = 0; w < kernel->body->workgroups(rank); ++w)
             for (std::uint32_t step = 0; kernel->body->phase(rank, w, step, phase); ++step, phase = {})
               blocks += phase.amount;
-          }
+          for (std::int64_t item = 0; item < kernel->body->items(rank); ++item)
+            for (std::uint32_t step = 0; kernel->body->item_phase(rank, item, step, phase); ++step, phase = {})
+              blocks += phase.amount;
           EXPECT_GE(blocks, 1 - 1e-9);
           EXPECT_NEAR(blocks, std::round(blocks), 1e-9);
           ++all.kernels[{rank, kernel->name.substr(kernel->name.rfind('.') + 1)}];

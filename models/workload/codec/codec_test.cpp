@@ -159,8 +159,8 @@ TEST(CodecKernels, PlacesThatOthersHoldGetNoBlocks) {
   const std::string work = fmt::format("{{compress: {{bytes: 16 MiB, codec: {}}}}}", flow(example_codec(4, 400, 0)));
   const double alone = time_of_queues(system, fmt::format("main: [{}]", work)).us();
   const auto beside = [&](double held_us) {
-    return time_of_queues(system, fmt::format("hold: [{{kernel: {{grid: 4, threads: 1024, steps: [{{delay: {:.0f} "
-                                              "ns}}]}}}}], main: [{}]",
+    return time_of_queues(system, fmt::format("hold: [{{kernel: {{workgroups: 4, threads: 1024, steps: [{{pause: "
+                                              "{{time: {:.0f} ns}}}}]}}}}], main: [{}]",
                                               held_us * 1e3, work))
         .us();
   };
