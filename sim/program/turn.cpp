@@ -121,7 +121,7 @@ std::string why_not(const Program& program, const Kernel& kernel, Rank by) {
     if (left == 0)
       return fmt::format("its steps are not known to repeat every {} ranks, and there are too many of them to compare",
                          by);
-    if (!alike) return fmt::format("rank {} does what rank {} does not", rank, to);
+    if (!alike) return fmt::format("rank {} does not do what rank {} does with all ranks moved by {}", to, rank, by);
   }
   return {};
 }
@@ -132,7 +132,8 @@ std::string why_not(const Program& program, const Copy& copy, Rank by) {
     const Turned turned(program, rank, to);
     bool alike = turned.transfer(copy.transfer(rank), copy.transfer(to));
     for (const auto& beside : copy.beside) alike = alike && turned.transfer(beside(rank), beside(to));
-    if (!alike) return fmt::format("rank {} copies what rank {} does not", rank, to);
+    if (!alike)
+      return fmt::format("rank {} does not copy what rank {} copies with all ranks moved by {}", to, rank, by);
   }
   return {};
 }

@@ -74,10 +74,10 @@ TEST(Turn, OneFlagHereIsOneFlagThere) {
 TEST(Turn, ARankThatSendsMoreKeepsFromIt) {
   Example ring(6);
   ring.body->bytes = [](Rank rank) { return rank % 2 == 0 ? 1. : 2.; };
-  EXPECT_THAT(ring.why(1), HasSubstr("rank 0 does what rank 1 does not"));
+  EXPECT_THAT(ring.why(1), HasSubstr("rank 1 does not do what rank 0 does with all ranks moved by 1"));
   EXPECT_THAT(ring.why(2), IsEmpty());
   ring.body->bytes = [](Rank rank) { return rank == 5 ? 2. : 1.; };
-  EXPECT_THAT(ring.why(2), HasSubstr("rank 3 does what rank 5 does not"));
+  EXPECT_THAT(ring.why(2), HasSubstr("rank 5 does not do what rank 3 does with all ranks moved by 2"));
 }
 
 TEST(Turn, OperationsOfSomeRanks) {
@@ -112,7 +112,7 @@ TEST(Turn, CopiesAndWaitsAreAskedOfAllRanks) {
     return keeps_from_turning(program, 2);
   };
   EXPECT_THAT(copy(Bytes{8}), IsEmpty());
-  EXPECT_THAT(copy(Bytes{9}), HasSubstr("'copy': rank 1 copies what rank 3 does not"));
+  EXPECT_THAT(copy(Bytes{9}), HasSubstr("'copy': rank 3 does not copy what rank 1 copies with all ranks moved by 2"));
 }
 
 }  // namespace

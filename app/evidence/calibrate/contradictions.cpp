@@ -297,9 +297,9 @@ class Finder {
     }
     if (hit && miss && miss->value < hit->value) {
       fail(*miss,
-           fmt::format("{}: {} ns, which is less than the {} ns of {}, which fits into the cache", name(*miss),
-                       miss->value, hit->value, line_of(*hit, *miss)),
-           "the memory is farther away than the L2");
+           fmt::format("{}: a load from the memory takes {} ns, less than the {} ns of a load from the L2 ({})",
+                       name(*miss), miss->value, hit->value, line_of(*hit, *miss)),
+           "correct one of the two rows or its footprint_bytes, because the memory is behind the L2");
     }
     const measurements::MeasuredValue* cache = nullptr;
     for (const measurements::MeasuredValue* row : measurements_.all("l2_read", "bandwidth")) {

@@ -114,8 +114,10 @@ class OperationReader {
       if (id < have) {
         found.push_back(listed->second[id]);
       } else {
-        one.wrong("id", fmt::format("channel {} is named, but the thread block has {} such channels", id, have),
-                  "name a position, from 0, in its list of channels with these buffers and this type");
+        one.wrong(
+            "id",
+            fmt::format("id is {}, but the thread block has {} channels with these buffers and this type", id, have),
+            "write the position of one of them in the thread block's list, from 0, or add the channel to the list");
       }
     }
     return found;

@@ -105,7 +105,8 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       return config::Problem{"the GPU has no compute units", "write groups: [{cus: 16, count: 8}] with sources"};
     constexpr std::int64_t most = 65536;  // the replay keeps the number of a CU in 16 bits
     if (s.total_cus() > most)
-      return config::Problem{fmt::format("the groups have {} CUs", s.total_cus()), fmt::format("{} at most", most)};
+      return config::Problem{fmt::format("the groups have {} CUs, but a GPU may have at most {}", s.total_cus(), most),
+                             "write a smaller cus or count"};
     return std::nullopt;
   });
   d.check("ports", [](const CuArraySpec& s) -> std::optional<config::Problem> {

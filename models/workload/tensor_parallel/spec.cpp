@@ -200,8 +200,8 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
   d.field("mover", &GemmReduceScatterSpec::mover,
           "Fused: how a tile reaches its owner. store: workgroups store it into a buffer of the owner, and a second "
           "kernel adds the buffers; add: workgroups add it to the owner's result; pull: the owner's workgroups load "
-          "the tiles of the peers and add them while they compute tiles. Between nodes, one GPU of a node puts the sum "
-          "of the node's parts")
+          "the tiles of the peers and add them while they compute tiles. Between nodes (store, add), one GPU of a node "
+          "adds up the node's parts and puts their sum to the owner")
       .choices({{"store", Mover::store}, {"add", Mover::add}, {"pull", Mover::pull}})
       .or_default();
   d.field("sum_workgroups", &GemmReduceScatterSpec::sum_workgroups,
