@@ -28,7 +28,7 @@ std::uint64_t hash_of(const ShareMemo::Words& words) {
 ShareMemo::ShareMemo(bool remembers) : remembers_(remembers) {
   if (!remembers) return;
   structures_.resize(most_structures);
-  states_.resize(most_states);
+  sets_.resize(most_states / ways);
 }
 
 std::uint64_t ShareMemo::structure(const Words& words) {
@@ -61,13 +61,14 @@ ShareMemo::State& ShareMemo::state(const Words& words, std::uint32_t variables) 
   State* room = nullptr;
   const std::uint64_t hash = asleep_ ? 0 : hash_of(words);
   if (remembers_ && !asleep_) {
-    State* const first = &states_[hash % (most_states / ways) * ways];
-    for (State* one = first; one != first + ways; ++one) {
-      if (one->hash == hash && one->words == words) {
-        one->asked = ++questions_;
-        return *one;
+    auto& set = sets_[hash % sets_.size()];
+    if (set == nullptr) set = std::make_unique<std::array<State, ways>>();
+    for (State& one : *set) {
+      if (one.hash == hash && one.words == words) {
+        one.asked = ++questions_;
+        return one;
       }
-      if (one->holders == 0 && (room == nullptr || one->asked < room->asked)) room = one;
+      if (one.holders == 0 && (room == nullptr || one.asked < room->asked)) room = &one;
     }
   }
   const bool listed = room != nullptr;

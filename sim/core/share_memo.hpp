@@ -7,10 +7,12 @@
 // succeed, the cache is switched off for a while, because it then costs more time than it saves.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 namespace moire::core {
@@ -53,7 +55,7 @@ class ShareMemo {
     std::uint64_t hash = 0;
     std::uint64_t asked = 0;  // value of questions_ when this state was looked up last
     std::uint32_t holders = 0;
-    bool listed = false;  // in states_
+    bool listed = false;  // in a set
     std::uint32_t known_steps = 0;
     std::uint32_t next_step = 0;  // index of the step that the next new step replaces
     std::vector<Step> steps;      // may be longer than known_steps, because old steps keep their memory
@@ -86,7 +88,7 @@ class ShareMemo {
     std::uint64_t number = 0;
   };
   static constexpr std::size_t most_structures = 1 << 10, most_states = 1 << 12, most_steps = 8;
-  static constexpr std::size_t ways = 4;  // places in states_ at which a state with a given hash can be
+  static constexpr std::size_t ways = 4;  // states of a set; a hash selects the set
 
   State& state(const Words& words, std::uint32_t variables);
   State& unlisted();
@@ -103,9 +105,10 @@ class ShareMemo {
   std::uint64_t last_number_ = 0;
   std::uint64_t questions_ = 0;
   std::vector<Structure> structures_;  // by hash
-  std::vector<State> states_;          // by hash, in sets of `ways`
-  std::deque<State> unlisted_;         // states outside of states_, because their places were held or the memo was off
-  std::vector<State*> free_;           // states of unlisted_ that nobody holds
+  // Sets of states by hash. They are made when they are needed, because most simulations are short.
+  std::vector<std::unique_ptr<std::array<State, ways>>> sets_;
+  std::deque<State> unlisted_;  // states outside of the sets, because their places were held or the memo was off
+  std::vector<State*> free_;    // states of unlisted_ that nobody holds
   Words scratch_;
   Step only_;  // the result of the last add(), if it is not stored
 };
