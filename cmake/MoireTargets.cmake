@@ -15,8 +15,9 @@ add_library(moire_options INTERFACE)
 # Results must have the same bits on every machine, so there are no fused multiply-adds, which only some processors
 # have.
 target_compile_options(moire_options INTERFACE -ffp-contract=off)
-# -Wrestrict of g++ 12 warns about correct std::string concatenations (GCC bug 105329). If all files of a folder are
-# compiled as one, a local name may hide that of another file.
+# -Wrestrict is off, because in g++ 12 it warns about correct std::string concatenations (GCC bug 105329). -Wshadow is
+# off in unity builds, where all files of a folder are compiled as one, and a local name may hide a name of another
+# file.
 target_compile_options(moire_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion
   $<$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wshadow> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(MOIRE_WERROR)
@@ -62,8 +63,8 @@ function(moire_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# Registers the tests of a GoogleTest program: each test alone or, with MOIRE_TEST_PROGRAMS, all tests in one process.
-# One process is faster, because loading the libraries of a program takes longer than most tests.
+# Registers the tests of a GoogleTest program: each test in a process of its own or, with MOIRE_TEST_PROGRAMS, all tests
+# in one process, which is faster, because loading the libraries of a program takes longer than most tests.
 function(moire_tests program)
   cmake_parse_arguments(ARG "" "PREFIX;COST" "" ${ARGN})
   if(NOT DEFINED ARG_COST)
@@ -77,8 +78,8 @@ function(moire_tests program)
   endif()
 endfunction()
 
-# Makes the library and the test program of a folder (see the top of this file). Mistyped words are errors; otherwise
-# a folder would be left out, or only the linker would notice that a library is missing.
+# Makes the library and the test program of a folder (see the top of this file). Mistyped arguments are errors here.
+# Without these errors, a sub-folder could be left out, or only the linker would notice that a library is missing.
 function(moire_library name)
   cmake_parse_arguments(ARG "" "TEST_COST" "DEPS;SOURCES_FROM;TEST_DEPS;ALONE" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)

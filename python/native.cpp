@@ -51,7 +51,8 @@ mscclang::Options options_of(const py::dict& given) {
   return options;
 }
 
-// For each rank, which chunks of the input and output of a user-defined collective have data at the start.
+// For each rank, a pair of flags for the chunks of the input and of the output of a user-defined collective. A flag is
+// true if the chunk has data at the start.
 using Initial = std::vector<std::pair<std::vector<bool>, std::vector<bool>>>;
 
 std::unique_ptr<Program> make(const py::dict& given, const std::optional<Initial>& initial) {
@@ -146,7 +147,7 @@ void bind_algorithm(py::module_& m) {
       .def("xml", &msccl::to_xml);
 }
 
-// The errors that `moire check` reports for an algorithm.
+// Returns the errors that `moire check` reports for an algorithm.
 std::vector<std::string> wrong_with(const msccl::Algorithm& algorithm) {
   moire::config::Diagnostics diagnostics;
   if (msccl::check_rules(algorithm, diagnostics)) {

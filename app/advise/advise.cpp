@@ -28,7 +28,8 @@ class Search {
   Search(const study::Scenario& scenario, study::Preparer& preparer, std::size_t at_once, Advice& advice)
       : bare_(with_schedules(scenario, {})), preparer_(preparer), at_once_(at_once), advice_(advice) {}
 
-  // False if the program does not end as written: one of the queues alone, or both together, deadlock.
+  // Simulates all schedules and fills the advice. Returns false, and reports it, if the schedule as written deadlocks,
+  // or one of its queues alone.
   bool run(config::Diagnostics& diagnostics) {
     const Space& space = advice_.space;
     std::vector<Task> tasks;
@@ -86,7 +87,7 @@ class Search {
   }
 
  private:
-  // Adds a simulation of each queue alone for each number of CUs that can be reserved.
+  // Adds two simulations for each number of CUs that can be reserved: each queue alone.
   void add_splits(std::vector<Task>& tasks) {
     for (const std::int64_t cus : advice_.space.splits) {
       const study::Choice made = reservation(advice_.space.comm, cus, bare_.tree.find("program")->place);

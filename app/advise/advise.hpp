@@ -20,7 +20,7 @@ struct Tried {
   std::optional<double> fraction_of_ideal;
 };
 
-// The time of each queue alone, if `cus` CUs are reserved for the communicating queue.
+// The times of the two queues, each of which runs alone, if `cus` CUs are reserved for the communicating queue.
 struct Split {
   std::int64_t cus = 0;
   Time compute;
@@ -28,11 +28,11 @@ struct Split {
   Time larger() const { return std::max(compute, comm); }
 };
 
-// How busy the machine's capacities are in an interval of a run.
+// How busy each kind of capacity (HBM, links, CUs, ...) is in an interval of a run.
 struct Stretch {
   std::string name;  // "both queues run", "compute continues alone"
   Time begin, end;
-  std::vector<std::pair<std::string, double>> busy;  // busiest first
+  std::vector<std::pair<std::string, double>> busy;  // kind and used share (0 to 1), busiest first
 };
 
 // How the time of one schedule is spent.
@@ -43,36 +43,37 @@ struct Account {
   std::vector<Stretch> stretches;
 };
 
-// Schedules whose time exceeds that of the fastest by at most this fraction count as equally good. The best schedule is
-// the one of them with the fewest changes.
+// The best schedule is the one with the fewest changes among those whose time exceeds the fastest schedule's time by at
+// most this fraction. Schedules whose time exceeds the best schedule's by at most this fraction count as equally good.
 inline constexpr double good_enough = 0.005;
 
 struct Advice {
   Space space;
-  // With two queues: each queue alone, with the schedule as written. `serial` is the sum of their times, `ideal` the
-  // longest.
+  // With two queues: the result of each queue when it runs alone, with the schedule as written. `serial` is the sum of
+  // the times of the two queues, `ideal` the longer of these times.
   std::vector<study::QueueResult> isolated;
   Time serial, ideal;
   std::vector<Tried> tried;          // the first is the schedule as written; those that deadlock are left out
   std::vector<std::size_t> ranking;  // indices into `tried`, best first
   std::vector<Split> splits;
   // The schedules that rules of thumb choose. by_workgroups: launch the queue with fewer workgroups first. by_split:
-  // reserve as many CUs as make the longer of the two queues' times alone (Split::larger) shortest.
+  // reserve the number of CUs for which Split::larger() is smallest. Split::larger() is the longer of the times that
+  // the two queues take alone.
   std::optional<std::size_t> by_workgroups, by_split;
   std::vector<Account> accounts;  // of the schedule as written and of the best; a single one if they are the same
 
   std::size_t best() const { return ranking.front(); }
-  // The fastest schedule that is not as good as the best; empty if all are.
+  // Returns the fastest of the schedules that are not equally good as the best one; nothing if all are equally good.
   std::optional<std::size_t> next() const;
   std::size_t as_good() const;                // number of equally good schedules, including the best
   double over_best(std::size_t tried) const;  // (time of the schedule - best time) / best time
 };
 
-// `at_once` simulations run in parallel. Returns nothing, and reports why, if the scenario leaves nothing to choose or
-// does not end.
+// Simulates all schedules of the scenario and returns the results. `at_once`: number of simulations that run in
+// parallel. Returns nothing, and reports why, if the scenario has nothing that may be varied or deadlocks as written.
 std::optional<Advice> advise(const study::Scenario& scenario, std::size_t at_once, config::Diagnostics& diagnostics);
 
-// The report of `moire advise`.
+// Returns the report that `moire advise` prints.
 report::Document document_of(const study::Scenario& scenario, const Advice& advice);
 
 }  // namespace moire::advise

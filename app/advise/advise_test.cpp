@@ -160,7 +160,7 @@ TEST_F(AdviceTest, TheBestIsTheFastestOrAsGoodWithFewerChanges) {
   }
 }
 
-// The time of a tried schedule equals that of the scenario with these changes.
+// The time of a tried schedule equals the time of a run of the scenario with the changes of this schedule.
 TEST_F(AdviceTest, ASchedulesTimeIsThatOfARun) {
   const Advice advice = advice_of("advise: {priority: [], launch: [], cu_limit: []}\n");
   for (const Tried& one : advice.tried) {
@@ -189,8 +189,8 @@ TEST_F(AdviceTest, AccountsAddUpAndSaysTheSameWithAnyNumberOfJobs) {
             report::write_json(document_of(scenario_, advice_of("", 1))));
 }
 
-// The rule of the ConCCL paper (arXiv 2412.14335): reserve as many CUs as make the longer of the two queues' times
-// alone shortest.
+// The rule of the ConCCL paper (arXiv 2412.14335): reserve the number of CUs for which the longer of the times that the
+// two queues take alone is shortest.
 TEST_F(AdviceTest, RulesOfThumbChooseFromWhatQueuesDoAlone) {
   const Advice advice = advice_of("advise: {cu_partition: [2, 4]}\n");
   ASSERT_EQ(advice.splits.size(), 2);

@@ -24,7 +24,7 @@ report::Number to_a_billionth(double value) { return {.value = value, .decimals 
 
 double change(Time time, Time from) { return time.us() / from.us() - 1; }
 
-// Compares `time` with `other`: "22.2 % less than", "as long as", "3.1 % more than".
+// Returns how `time` compares with `other`: "22.2 % less than", "as long as", "3.1 % more than".
 std::string against(Time time, Time other) {
   const double more = change(time, other);
   if (std::abs(more) < 0.0005) return "as long as";
@@ -44,7 +44,7 @@ std::string words(std::string_view name) {
   return out;
 }
 
-// The parts of a queue's lost time by size, largest first. Parts below a thousandth of the run's time are left out.
+// Returns the parts of a queue's lost time, largest first, without those below a thousandth of the run's time.
 std::vector<std::pair<std::string, Time>> largest_parts(const study::QueueBlame& queue, Time run) {
   std::vector<std::pair<std::string, Time>> parts;
   for (std::size_t part = 0; part < study::lost_parts().size(); ++part) {
@@ -138,7 +138,7 @@ std::string best_text(const Advice& advice) {
   return config::join(lines, "\n");
 }
 
-// Empty if no rule of thumb applies.
+// Returns the lines of the report about rules of thumb; an empty text if no rule applies.
 std::string rules_text(const Advice& advice) {
   std::vector<std::string> lines = {"Rules of thumb"};
   const auto rule = [&](const std::string& words, std::optional<std::size_t> chosen) {

@@ -35,7 +35,7 @@ struct Axis {
   std::string only_key{}, only_value{};  // the axis applies only if the key only_key has the value only_value
 };
 
-// The value of a key in an operator's YAML, or its default.
+// Returns the value of a knob's key in an operator's YAML, or the knob's default.
 std::string written(const config::Node& operation, const Knob& knob) {
   const config::Node* value = operation.find(knob.key);
   return value && value->is_scalar() ? value->text : knob.usual;
@@ -125,7 +125,7 @@ class SpaceReader {
     return found ? found->knobs : none;
   }
 
-  // The knobs of all queues by key, each with the paths that it sets in the scenario.
+  // A knob (a schedule key of an operator) that occurs in the queues, with all paths of the scenario that set it.
   struct Knobs {
     const Knob* knob;
     std::vector<std::string> paths;
@@ -271,7 +271,7 @@ class SpaceReader {
     written_.emplace_back(one.knob->key, one.written);
   }
 
-  // The value of a key in a schedule.
+  // Returns the value of a key in a schedule: that of the picked option or, if none is picked, the value as written.
   std::string value_in(const std::vector<std::size_t>& pick, const std::string& key) const {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       if (axes_[a].key != key || pick[a] == 0) continue;
@@ -291,8 +291,9 @@ class SpaceReader {
     return false;
   }
 
-  // False for a schedule that cannot differ from a simpler one: it sets a key that has no effect with its other values,
-  // or it sets launch order, priority or cu_limit although the communicating queue has CUs of its own.
+  // False for a schedule that is not tried. Most such schedules cannot differ from a simpler one: they set a key that
+  // has no effect with their other values, or they set launch order, priority or cu_limit although the communicating
+  // queue has CUs of its own. Without `combine`, schedules with several changes are not tried either.
   bool makes_sense(const std::vector<std::size_t>& pick) const {
     std::size_t changes = 0;
     for (std::size_t a = 0; a < axes_.size(); ++a) {

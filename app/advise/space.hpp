@@ -11,9 +11,9 @@
 
 namespace moire::advise {
 
-// The `advise:` mapping of a scenario. It also accepts the schedule keys of the operators in use (`channels`,
-// `engine`). Each key takes a list of values to try. An absent key has default values; with an empty list, the setting
-// stays as written.
+// The `advise:` mapping of a scenario. It also accepts the schedule keys of the operators that the scenario uses, such
+// as `channels` and `engine`. Each key takes a list of values to try. If a key is absent, default values are tried. If
+// its list is empty, the setting stays as written.
 struct AdviseSpec {
   std::optional<std::vector<std::string>> launch;
   std::optional<std::vector<std::string>> priority;
@@ -37,15 +37,15 @@ struct Space {
   std::uint32_t queues() const { return two_queues() ? 2 : 1; }
 };
 
-// The search space of the scenario without its variants. Returns nothing, and reports why, if the scenario leaves
-// nothing to choose.
+// Returns the search space of the scenario without its variants. Returns nothing, and reports why, if the scenario has
+// nothing that may be varied.
 std::optional<Space> space_of(const study::Scenario& scenario, study::Preparer& preparer,
                               config::Diagnostics& diagnostics);
 
-// The scenario with the schedules as its variants.
+// Returns a copy of the scenario whose variants are the schedules.
 study::Scenario with_schedules(const study::Scenario& scenario, std::vector<study::Choice> schedules);
 
-// A change that reserves `cus` CUs for a queue.
+// Returns a schedule that reserves `cus` CUs for a queue. `place` is the place in the file to which errors refer.
 study::Choice reservation(const std::string& queue, std::int64_t cus, const config::Place& place);
 
 }  // namespace moire::advise

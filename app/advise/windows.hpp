@@ -1,4 +1,4 @@
-// Measures how busy the parts of a machine are while both queues run, and after one of them has ended.
+// Measures how busy the parts of a machine are while both queues of a scenario run, and after one of them has ended.
 #pragma once
 
 #include <map>
@@ -35,7 +35,7 @@ class Windows final : public program::Observer {
   void copy(const program::CopySpan& span) override;
   void workgroup(const program::WorkgroupSpan& span) override;
 
-  // Sorted by window, then by name of the kind.
+  // Returns the used shares, sorted by window, then by name of the kind.
   std::vector<Share> shares();
 
  private:

@@ -89,8 +89,9 @@ int calibrate(const CalibrateArguments& arguments) {
   return bad_input;
 }
 
-// Throws an error of the command line if the options do not fit the files. A validation file names the machine of its
-// cases, so it needs --library and excludes --hardware and --wiring.
+// Throws a command-line error if the options do not fit the files. From a validation file only a library profile can be
+// fitted, so it needs --library. It names the machines of its cases itself, so it excludes --hardware and --wiring.
+// Only one validation file may be given.
 void check_options(const CalibrateArguments& arguments, const CLI::App& command) {
   if (!arguments.from_validation()) {
     if (arguments.hardware.empty()) throw CLI::RequiredError("--hardware");

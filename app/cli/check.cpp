@@ -46,15 +46,16 @@ std::uint64_t parse_bytes(const std::string& text) {
   return static_cast<std::uint64_t>(bytes.value);
 }
 
-// Returns ", about N million steps of workgroups", with `of` before "about", or an empty text for fewer than a million
-// steps. A million steps take about one second to simulate.
+// Returns ", about N million steps of workgroups", with the text `of` before "about". Returns an empty text for fewer
+// than a million steps. A million steps take about one second to simulate.
 std::string large(double steps, std::string_view of = "") {
   constexpr double said_from = 1e6;
   if (steps < said_from) return {};
   return fmt::format(", {}about {:.0f} million steps of workgroups", of, steps * 1e-6);
 }
 
-// Returns a text that counts the candidates of `algorithm: best`. `moire check` builds them; only a run simulates them.
+// Returns a text with the number of candidates among which `algorithm: best` chooses. `moire check` builds the
+// candidates; only a run simulates them and chooses.
 std::string untried(const study::Preparer& preparer) {
   const auto& [candidates, steps] = preparer.untried();
   if (candidates == 0) return {};
@@ -62,7 +63,8 @@ std::string untried(const study::Preparer& preparer) {
                      candidates, candidates == 1 ? "" : "s", large(steps));
 }
 
-// Returns what a scenario would run, such as "scenario, 6 runs". Empty if there are errors.
+// Checks a scenario and returns what it would run, such as "scenario, 6 runs". Returns an empty text if there are
+// errors.
 std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagnostics) {
   study::Preparer preparer(study::Preparer::Purpose::check);
   const auto prepared = study::prepare_runs(std::move(scenario), preparer, diagnostics);
@@ -146,7 +148,7 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
   return {};
 }
 
-// True if --set changes the runs that a file defines. In files of other kinds, --set changes the file itself.
+// True if the file defines runs, which --set then changes. In files of other kinds, --set changes the keys of the file.
 bool changes_of_runs(const config::Node& tree) {
   const auto kind = kind_of(tree);
   return kind && (*kind == FileKind::scenario || *kind == FileKind::validation);
@@ -177,7 +179,7 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   return {};
 }
 
-// Recognizes a dump of NCCL by its root element.
+// True if the file is a dump of NCCL, which has the root element <system> or <graphs>.
 bool is_topology(const std::string& file) {
   if (!msccl::is_xml(file)) return false;
   config::Diagnostics ignored;  // the check of the file reports its errors

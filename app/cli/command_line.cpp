@@ -21,7 +21,7 @@ namespace moire::cli {
 
 namespace {
 
-// Quotes a word such that a shell reads it unchanged.
+// Returns a word with the quotes that it needs to pass a shell unchanged.
 std::string shell_word(const std::string& word) {
   const auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=-+:,%@";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -81,7 +81,8 @@ struct LogArguments {
   std::string file;
 };
 
-// Log options may precede the command or follow it.
+// Adds the options of the log to `moire`. They may precede the command or follow it, because commands pass options that
+// they do not know on to `moire`.
 void add_log(CLI::App& app, LogArguments& arguments) {
   app.add_option(
          "--log-level", arguments.level,

@@ -1,5 +1,5 @@
-// The commands of `moire`. Each function add_* adds one command to the parser. The command that the user calls stores
-// in `action` what to execute.
+// The commands of `moire`. Each function add_* adds one command to the parser of the command line. When the parser
+// finds the command, it stores in `action` the function that executes the command.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ void add_compile(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 
-// Parses the command line, runs the command, and turns exceptions into an exit status.
+// Parses the command line, runs the command, and returns the exit status. Exceptions become an exit status, too.
 int run_command_line(int argc, char** argv);
 
 }  // namespace moire::cli

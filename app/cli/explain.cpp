@@ -1,4 +1,4 @@
-// moire explain: the meaning of components, keys, operators and metrics; also writes the reference pages.
+// moire explain: prints the meaning of components, keys, operators and metrics, and writes the reference pages.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -65,7 +65,8 @@ std::string operators_text(const config::Catalogue& catalogue) {
   return report::text_of(table);
 }
 
-// Returns one row per rule: "compute.vector_fp32  compute.clock  the operations per CU and clock stay the same".
+// Returns a table of the values that change together with another value, and of the reason. A row is, for example:
+// "compute.vector_fp32  compute.clock  the operations per CU and clock stay the same".
 report::Table follows_table() {
   report::Table table{.columns = {report::left("value"), report::left("goes with"), report::left("because")}};
   for (const part::Follow& follow : machine::follows()) {
@@ -156,7 +157,7 @@ std::string search(const config::Catalogue& catalogue, const std::string& word) 
                      report::text_of(found), more);
 }
 
-// Returns the words of all names, among which the nearest one is suggested if a word is mistyped.
+// Returns the words of all names. If the user mistypes a word, the most similar of these words is suggested.
 std::vector<std::string> words_of_names(const config::Catalogue& catalogue) {
   std::set<std::string> words;
   for (const Entry& entry : entries(catalogue)) {

@@ -46,7 +46,7 @@ std::string_view to_string(FileKind kind) {
 }
 
 bool is_wg_trace(const std::filesystem::path& file) {
-  // A .csv.gz file counts, too: the reader of traces refuses it and tells the user to unpack it.
+  // A .csv.gz counts, too, because the reader of traces refuses it with the advice to unpack it.
   if (file.extension() == ".zst" || file.extension() == ".gz") return file.stem().extension() == ".csv";
   return file.extension() == ".csv";
 }

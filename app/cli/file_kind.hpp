@@ -25,11 +25,12 @@ enum class FileKind {
 };
 std::string_view to_string(FileKind kind);
 
-// True if the file name ends in .csv or .csv.zst, like those of WG traces, or in .csv.gz, which the trace reader
-// refuses.
+// True if the file name ends in .csv or .csv.zst, as the names of WG traces (recorded phases of workgroups) do. Also
+// true for .csv.gz, because the reader of traces explains that it does not read this compression.
 bool is_wg_trace(const std::filesystem::path& file);
 
-// Returns the kind whose description has the most of the file's top-level keys; nothing if two kinds have equally many.
+// Returns the kind that has the most of the file's top-level keys. Returns nothing if two kinds have equally many of
+// them.
 std::optional<FileKind> kind_of(const config::Node& tree);
 
 }  // namespace moire::cli

@@ -7,7 +7,7 @@
 
 namespace moire::cli {
 
-// Pairs of a term and its meaning.
+// Returns pairs of a term and its meaning.
 const std::vector<std::pair<std::string_view, std::string_view>>& glossary();
 
 }  // namespace moire::cli

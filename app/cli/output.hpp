@@ -16,15 +16,15 @@ struct Output {
   std::string out;                   // a folder; empty: stdout
 };
 
-// Adds --format with all formats; `help` precedes their list. `output` must outlive the command.
+// Adds the option --format, whose help text is `help` and a list of all formats. `output` must outlive the command.
 CLI::Option* add_format(CLI::App& command, Output& output, const std::string& help = "");
-// Adds --out DIR. `name` is the name of the files in DIR, without extension, such as "<scenario>".
+// Adds the option --out DIR. Its help text calls the files in DIR `name`, without extension, such as "<scenario>".
 CLI::Option* add_out(CLI::App& command, Output& output, const std::string& name);
 
 // Writes a document in each requested format: to stdout, one format after the other, or to <out>/<stem>.<extension>.
-// Without --format, only the first of report::formats() is written. The constructor opens the files before the
-// simulation, so that a path that cannot be written fails early. All functions throw core::RunFailure; write() also
-// throws process::OutputLost.
+// Without --format, only the first of report::formats() is written. The constructor opens the files. Commands call it
+// before the simulation, so that a path that cannot be written fails early. All functions throw core::RunFailure if a
+// file cannot be written; write() also throws process::OutputLost if stdout cannot.
 class Destination {
  public:
   Destination(const Output& output, const std::string& stem);

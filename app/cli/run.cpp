@@ -32,8 +32,8 @@ struct RunArguments {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-// To call if no run failed in another way than by a deadlock. Prints the report of the first deadlocked run, if there
-// is one, and returns the exit status of the command.
+// Prints the report of the first run that deadlocked, if there is one, and returns the exit status of the command. May
+// only be called if no run failed in another way.
 int first_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
   const auto first = std::find_if(result.runs.begin(), result.runs.end(),
                                   [](const study::RunResult& run) { return !run.ended_well(); });

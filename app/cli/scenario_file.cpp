@@ -8,7 +8,7 @@ namespace moire::cli {
 
 namespace {
 
-// Reports that the file is of another kind, which helps the user more than a list of unknown keys.
+// Reports that the file is of another kind. This helps the user more than a list of unknown keys would.
 void reject(const std::string& file, FileKind kind, const config::Place& place, config::Diagnostics& diagnostics) {
   diagnostics.error(place, fmt::format("this is a {}, not a scenario", to_string(kind)),
                     kind == FileKind::validation

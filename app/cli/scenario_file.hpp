@@ -9,7 +9,8 @@
 
 namespace moire::cli {
 
-// Returns nothing and reports why if the file is not a scenario; names the kind of file if it is known.
+// Loads a scenario and applies `sets`, the texts of --set. If the file is not a scenario, returns nothing and reports
+// an error; the error names the kind of the file if it is recognized.
 std::optional<study::Scenario> load_scenario_file(const std::string& file, const std::vector<std::string>& sets,
                                                   config::Diagnostics& diagnostics);
 

@@ -42,7 +42,8 @@ bool is_a_validation(const std::string& file, config::Diagnostics& diagnostics) 
   return false;
 }
 
-// Returns a file and its result. After an error, prints it, stores the exit status in `status` and returns nothing.
+// Simulates the cases of a validation file and returns the validation with its results. After an error, prints it,
+// stores the exit status in `status` and returns nothing.
 std::optional<validate::Validated> validated(const ValidateArguments& arguments, const std::string& file,
                                              std::optional<Destination>& destination, int& status) {
   config::Diagnostics diagnostics;

@@ -58,7 +58,7 @@ constexpr std::array known_gpus = {
     KnownGpu{amd, 0x74b5, "MI300X (virtual function)", "mi300x.yaml", GpuForm::module, ""},
 };
 
-// Identifies an AMD GPU in a dump that has no PCI device id.
+// An AMD GPU, identified by its architecture and number of CUs, for dumps without PCI device ids.
 struct ByArchitecture {
   std::string_view gcn;
   std::int64_t cus;
@@ -79,7 +79,8 @@ constexpr std::array by_architecture = {
     ByArchitecture{"gfx908", 120, {amd, 0, "MI100", "", GpuForm::card, ""}},
 };
 
-// Returns a name such as "gfx90a". RCCL before 2023 writes numbers instead: 908, 910 (gfx90a), 942.
+// Returns the name of an architecture, such as "gfx90a". RCCL before 2023 wrote numbers into dumps instead: 908, 910
+// for gfx90a, 942.
 std::string architecture(const std::string& gcn) {
   if (gcn == "910") return "gfx90a";
   if (!gcn.empty() && gcn.find_first_not_of("0123456789") == std::string::npos) return "gfx" + gcn;

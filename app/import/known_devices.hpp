@@ -1,5 +1,5 @@
-// Identifies GPUs and NICs by PCI id (from the public PCI ID repository) and finds the hardware file that describes
-// them.
+// Identifies GPUs and NICs by their PCI ids, which come from the public PCI ID repository, and finds the hardware files
+// that describe them.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,19 @@ struct KnownGpu {
   std::string_view name;
   std::string_view file;  // in configs/hardware; "" if there is none
   GpuForm form = GpuForm::module;
-  std::string_view remark;  // differences, if the file describes a similar GPU
+  std::string_view remark;  // how this GPU differs from the one in `file`; "" if it is the same
 };
 
 inline constexpr std::uint32_t nvidia = 0x10de;
 inline constexpr std::uint32_t amd = 0x1002;
 inline constexpr std::uint32_t mellanox = 0x15b3;
 
-// Finds a GPU by its PCI id, or an AMD GPU without one by its architecture and number of compute units; nullptr if
-// unknown.
+// Finds a GPU by its PCI id. If the dump has no PCI id of the GPU, finds an AMD GPU by its architecture and number of
+// compute units. Returns nullptr if the GPU is not known.
 const KnownGpu* known_gpu(const TopologyGpu& gpu);
 bool is_amd(const TopologyGpu& gpu);
-// Returns how commercial machines with this number of GPUs of this kind are wired; nothing if there are several ways.
+// Returns how machines on the market with this number of such GPUs are wired. Returns nothing if they are wired in
+// several ways or not known.
 std::optional<link::Wiring> usual_wiring(const KnownGpu& gpu, std::size_t gpus);
 
 // Returns what the dump says about the GPU: "PCI device 0x10de:0x2335, sm 90", "gfx908 with 120 CUs, no PCI device id".
@@ -45,10 +46,11 @@ double library_link_rate(const TopologyGpu& gpu, LinkKind kind);
 
 struct KnownNic {
   std::string_view file;    // in configs/hardware; "" if there is none
-  std::string_view remark;  // differences from the file
+  std::string_view remark;  // how the NIC differs from the one in `file`; "" if it is the same
 };
+// Finds the hardware file of a NIC by its speed in Mbit/s, its name and, if `pci` is not null, its PCI id.
 KnownNic known_nic(std::int64_t megabits, const std::string& name, const PciDevice* pci);
-// Finds the file for a card that the dump describes only as a PCI device.
+// Finds the hardware file of a network card that the dump describes only as a PCI device.
 KnownNic known_card(const PciDevice& pci);
 std::string what_is_said(const PciDevice& card);
 

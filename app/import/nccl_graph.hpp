@@ -13,15 +13,15 @@ namespace moire::importing {
 struct Graph {
   std::int64_t id = 0;  // 0 ring, 1 tree, 2 collnet chain, 3 NVLS, 4 collnet direct
   std::int64_t channels = 0;
-  double speed_intra = 0;  // GB/s per channel
-  std::string type_intra;  // worst path within the node, as NCCL names it: LOC NVL NVB C2C PIX PXB PXN PHB SYS
-  std::size_t gpus = 0;    // on each channel; 0 without channels
+  double speed_intra = 0;  // GB/s per channel within the node
+  std::string type_intra;  // slowest kind of path within the node: LOC NVL NVB C2C PIX PXB PXN PHB SYS, as in NCCL
+  std::size_t gpus = 0;    // number of GPUs on each channel; 0 without channels
   config::Place place;
 
-  std::string name() const;  // "ring"
+  std::string name() const;  // returns the name of `id`, such as "ring"
 };
 
-// Returns nothing and reports all errors if the text is not a graph dump.
+// Returns the graphs of a dump. If the text is not a graph dump, reports all errors and returns nothing.
 std::optional<std::vector<Graph>> read_nccl_graphs(const std::string& name, const std::string& text,
                                                    config::Diagnostics& diagnostics);
 

@@ -256,7 +256,8 @@ class Import {
 
   std::int64_t peers() const { return static_cast<std::int64_t>(gpus()) - 1; }
 
-  // A pair gets the port's links divided by the number of peers, or fewer if the dump shows a mesh with fewer.
+  // Chooses the number of links of a pair of GPUs in a full mesh: the links of the GPU's port divided by the number of
+  // peers. If the dump shows a mesh with fewer links per pair, chooses that number.
   void choose_links_of_pairs() {
     if (wiring_ != Wiring::full_mesh || gpus() < 2) return;
     system_.links_per_pair = std::max<std::int64_t>(1, gpu_->port.links / peers());

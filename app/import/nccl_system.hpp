@@ -14,14 +14,15 @@ namespace moire::importing {
 
 struct NcclTopoOptions {
   std::filesystem::path configs = "configs";  // contains hardware/ and libraries/
-  std::string gpu;                            // hardware file; empty: determined from the dump
-  std::string nic;                            // as `gpu`; "none": no NICs
+  std::string gpu;                            // hardware file of the GPUs; empty: the dump determines it
+  std::string nic;                            // likewise for the NICs; "none": the system gets no NICs
   std::optional<link::Wiring> wiring;
-  std::string graph;                       // a graph dump to compare with; empty: none
+  std::string graph;                       // a graph dump of NCCL for comparison; empty: none
   std::filesystem::path out_folder = ".";  // folder of the result, to which its paths are relative
 };
 
-// Returns nothing and reports why if no system can be made. The result passes `moire check`.
+// Converts a dump file. The resulting system passes `moire check`. If no system can be made of the dump, reports why
+// and returns nothing.
 std::optional<Imported> import_nccl_topo(const std::string& file, const NcclTopoOptions& options,
                                          config::Diagnostics& diagnostics);
 // The same for a text in memory; `file` is its name in messages.

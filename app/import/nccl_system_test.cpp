@@ -174,7 +174,7 @@ TEST(NcclSystem, WhatCannotBeToldNamesTheOption) {
 }
 
 TEST(NcclSystem, WhatMoireCannotSimulateIsRefused) {
-  // The MI210's port has 3 links; a mesh of five GPUs needs 4.
+  // The port of an MI210 has 3 links. In a mesh of five GPUs, each GPU needs 4.
   std::string gpus;
   for (int g = 0; g < 5; ++g) {
     std::string links;
@@ -196,7 +196,7 @@ TEST(NcclSystem, NamesOfTheDumpCannotWriteYaml) {
   EXPECT_THAT(built.imported->notes, Contains(HasSubstr("eth0?nodes: 9??x: 1 (10 Gb/s)")));
 }
 
-// A third-party dump, the options that it needs, and the expected system. The dumps are read from shared_data().
+// A third-party dump in the folder shared_data(), the options that it needs, and values of the expected system.
 struct Foreign {
   const char* file;
   const char* gpu;  // options that the file needs; "" if none
@@ -234,7 +234,7 @@ TEST_P(ForeignDumps, BecomesTheSystemItIs) {
   EXPECT_EQ(system.node.nics, foreign.nics);
   EXPECT_THAT(imported->yaml, HasSubstr(fmt::format("gpu: ../hardware/{}", foreign.hardware)));
   EXPECT_TRUE(system.software.library.has_value());
-  // The options are necessary: without them the import fails and names each of them.
+  // The options are necessary: without them the import fails, and its messages name each missing option.
   if (*foreign.gpu || *foreign.nic || *foreign.wiring) {
     config::Diagnostics wrong;
     EXPECT_FALSE(import_nccl_topo(file.string(), options(), wrong).has_value());

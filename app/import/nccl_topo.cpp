@@ -1,4 +1,4 @@
-// The importer nccl-topo and its options.
+// Describes the importer nccl-topo and its options.
 #include "app/import/importer.hpp"
 #include "app/import/nccl_system.hpp"
 

@@ -18,7 +18,7 @@ namespace {
 using formats::Complaints;
 using formats::XmlText;
 
-// Names that RDMA drivers give to network interfaces.
+// True if an RDMA driver gives such names to its network interfaces.
 bool rdma_name(std::string_view name) {
   for (const std::string_view prefix :
        {"mlx4_", "mlx5_", "bnxt_re", "irdma", "rdmap", "efa", "hfi1_", "cxgb4_", "qedr", "hns_", "erdma", "ionic_"}) {
@@ -95,7 +95,7 @@ class Reader {
     path_.pop_back();
   }
 
-  // Reads the elements inside a CPU or a PCI device; false if there are none.
+  // Reads the elements inside a CPU or a PCI device. Returns false if there are none.
   bool inside(const pugi::xml_node& parent, std::size_t cpu, const PciDevice* slot) {
     bool any = false;
     for (const pugi::xml_node& child : elements(parent)) {
@@ -160,7 +160,7 @@ class Reader {
     }
   }
 
-  // Reads a text like "32.0 GT/s PCIe"; returns 0 for rates that NCCL does not know.
+  // Returns the GT/s of a text such as "32.0 GT/s PCIe", or 0 if NCCL does not know this rate.
   double transfers(const pugi::xml_node& element) {
     const std::string_view text = element.attribute("link_speed").value();
     double rate = 0;
@@ -269,7 +269,7 @@ class Reader {
       for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].order = static_cast<std::int64_t>(i);
       return;
     }
-    // NCCL leaves out GPUs that do not take part in the call, which have no <gpu> element. So does Moire.
+    // GPUs that do not take part in the NCCL call have no <gpu> element. NCCL leaves them out, and so does Moire.
     topology_.uneven_gpus = described < gpus.size();
     std::erase_if(gpus, [](const TopologyGpu& gpu) { return !gpu.described; });
     std::stable_sort(gpus.begin(), gpus.end(),

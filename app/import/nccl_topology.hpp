@@ -18,11 +18,11 @@ struct PciDevice {
   std::uint32_t device = 0;
   double transfers = 0;  // GT/s per lane of the slot; 0: not given
   std::int64_t width = 16;
-  std::vector<std::size_t> path;  // ids of the elements from the root to this one
+  std::vector<std::size_t> path;  // ids of the XML elements from the root to this device
   std::size_t cpu = 0;
   config::Place place;
 
-  double raw_bandwidth() const;  // B/s per direction, after line coding; 0: not given
+  double raw_bandwidth() const;  // returns the slot's B/s per direction, without line coding; 0: not given
 };
 
 enum class LinkKind { nvlink, xgmi, c2c };
@@ -37,8 +37,8 @@ struct TopologyLink {
 
 struct TopologyGpu {
   PciDevice pci;
-  bool described = false;  // has a <gpu> element; topology files of clouds have none
-  std::int64_t order = 0;  // rank, else dev, else position in the file
+  bool described = false;  // true if the dump has a <gpu> element for it; topology files of clouds have none
+  std::int64_t order = 0;  // attribute rank, else attribute dev, else position in the file
   std::int64_t sm = 0;     // NVIDIA: compute capability x 10; AMD: compute units
   std::string gcn;         // AMD: "gfx942", or "910" for gfx90a
   std::vector<TopologyLink> links;
@@ -46,7 +46,7 @@ struct TopologyGpu {
 
 struct TopologyNic {
   std::string name;
-  std::int64_t order = 0;  // dev, else position in the file
+  std::int64_t order = 0;  // attribute dev, else position in the file
   std::int64_t megabits = 0;
   bool rdma = false;                  // false: a network interface that NCCL uses through sockets
   bool gpu_direct = false;            // attribute gdr
@@ -60,11 +60,11 @@ struct Topology {
   std::vector<TopologyGpu> gpus;         // sorted by order
   std::vector<TopologyNic> nics;         // sorted by order
   std::vector<PciDevice> network_cards;  // PCI devices of class 0x02.. that have no <net>
-  std::size_t unclassed = 0;             // PCI devices with neither a class nor anything inside
+  std::size_t unclassed = 0;             // PCI devices that have neither a class nor child elements
   std::size_t cpus = 0;
   std::size_t bridges = 0;
-  std::size_t hosts = 1;  // number of different host_hash values
-  bool uneven_gpus = false;
+  std::size_t hosts = 1;             // number of different host_hash values
+  bool uneven_gpus = false;          // true if only some GPUs have a <gpu> element; `gpus` has only these
   std::vector<std::string> unknown;  // names of elements that were ignored, once each
   config::Place place;
 
@@ -74,14 +74,15 @@ struct Topology {
 inline constexpr std::size_t most_gpus = 72;                 // GPUs of a node
 inline constexpr std::uintmax_t most_dump_bytes = 16 << 20;  // a dump of 8 GPUs has about 10 KB
 
-// Returns nothing and reports all errors if the text is not a topology dump.
+// Returns the contents of a dump. If the text is not a topology dump, reports all errors and returns nothing.
 std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,
                                            config::Diagnostics& diagnostics);
 
-// True if the first element of an XML text is <name>. Reads no further.
+// True if the first element of an XML text is <name>. Does not check the rest of the text.
 bool starts_with_element(std::string_view text, std::string_view name);
 
-// Says what a text is if it is not a topology dump, such as "the text of 'nvidia-smi topo -m'". Empty if it may be one.
+// Returns what a text is if it cannot be a topology dump, such as "the text of 'nvidia-smi topo -m'". Returns an empty
+// text if it can be a dump.
 std::string other_than_topology(const std::string& text);
 
 }  // namespace moire::importing

@@ -12,21 +12,23 @@ namespace moire::importing {
 struct SystemFile {
   std::string title;               // first line of the comment
   std::vector<std::string> facts;  // what the imported file states
-  std::vector<std::string> notes;  // what the system lacks, or states differently
+  std::vector<std::string> notes;  // what the system file leaves out, or states differently
   std::string description;
   std::int64_t gpus = 1;
   std::filesystem::path gpu;
   std::string wiring;
-  std::int64_t links_per_pair = 0;  // in a full mesh; 0: no mesh
+  std::int64_t links_per_pair = 0;  // links between two GPUs of a full mesh; 0: the wiring is no full mesh
   std::int64_t nics = 0;
   std::filesystem::path nic;
   std::filesystem::path library;  // empty: none
 };
 
-// Makes a text of the dump safe for a comment: printable ASCII, shortened if it is long.
+// Returns a text of the dump in a form that is safe in a comment: only printable ASCII, and at most 80 characters and
+// "...".
 std::string printable(std::string_view text);
 
-// Wraps text at spaces; every line but the first starts with `rest`.
+// Returns the text with lines of at most 118 columns, broken at spaces. The first line starts with `first`, every other
+// line with `rest`.
 std::string wrapped(const std::string& text, const std::string& first, const std::string& rest);
 
 // Returns the text of the file. Its paths are relative to `folder`.

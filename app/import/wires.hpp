@@ -1,4 +1,4 @@
-// Determines what the links of a dump connect.
+// Determines which GPUs, switches and CPUs the links of a topology dump connect.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,29 @@ enum class Shape {
 struct Wires {
   Shape shape = Shape::none;
   LinkKind kind = LinkKind::nvlink;              // kind of the first link
-  std::vector<std::int64_t> links;               // by GPU: number of links to a switch and to peers
+  std::vector<std::int64_t> links;               // by GPU: number of links to switches and to other GPUs
   std::vector<std::vector<std::int64_t>> pairs;  // [a][b]: number of links to GPU b that GPU a has in the dump
-  std::size_t switches = 0;                      // different switches in the dump; virtual machines report one
-  std::int64_t to_itself = 0;                    // links that end at their own GPU
+  std::size_t switches = 0;                      // number of switches in the dump; virtual machines report one
+  std::int64_t to_itself = 0;                    // links that end at the GPU where they begin
   std::int64_t to_cpu = 0;                       // NVLink and C2C links to CPUs
   std::int64_t astray = 0;                       // links to a device that is not in the dump
-  bool one_sided = false;                        // true if a pair has other numbers of links at its two ends
+  bool one_sided = false;                        // true if two GPUs report different numbers of links to each other
 
-  std::int64_t fewest() const;  // links of the GPU with fewest, if there is a switch; else of the pair with fewest
-  std::int64_t most() const;    // likewise, for the GPU or the pair with most
-  std::size_t linked_pairs() const;
+  // Return the smallest and the largest number of links. With a switch these are links of one GPU; otherwise they are
+  // links between two GPUs.
+  std::int64_t fewest() const;
+  std::int64_t most() const;
+  std::size_t linked_pairs() const;  // number of pairs of GPUs with a link between them
 };
 
 Wires wires_of(const Topology& topology);
 
-// True if NICs can be assigned to the GPUs as Moire does it (GPU g of n shares slot g * slots / n, and each slot has
-// its own NIC) such that every GPU gets one of its nearest NICs.
+// True if Moire can assign NICs to GPUs such that every GPU gets one of its nearest NICs. Moire divides the n GPUs of a
+// node into as many slots as there are NICs, but at most n: GPU g belongs to slot g * slots / n. The GPUs of a slot
+// share a NIC, and each slot has a different NIC.
 bool nics_are_near(const Topology& topology, const std::vector<TopologyNic>& nics);
-// Indices of the NICs that are nearest to `gpu`.
+// Returns the indices in `nics` of the NICs that are nearest to `gpu`: those with the longest common path in the PCI
+// tree.
 std::vector<std::size_t> nearest_nics(const TopologyGpu& gpu, const std::vector<TopologyNic>& nics);
 
 }  // namespace moire::importing

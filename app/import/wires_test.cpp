@@ -88,7 +88,7 @@ TEST(Nics, TheNearestSharesMostOfThePath) {
   // The order of NICs does not matter if each GPU has its own.
   const Topology crossed = topology(under(gpu(0, "") + nic(1)) + under(gpu(1, "") + nic(0)));
   EXPECT_TRUE(nics_are_near(crossed, crossed.nics));
-  // Moire lets consecutive GPUs share a NIC, but here GPUs 0 and 2 are near one NIC, and GPUs 1 and 3 near the other.
+  // In Moire consecutive GPUs share a NIC, but here GPUs 0 and 2 are near NIC 0, and GPUs 1 and 3 are near NIC 1.
   const Topology apart = topology(under(gpu(0, "") + gpu(2, "") + nic(0)) + under(gpu(1, "") + gpu(3, "") + nic(1)));
   EXPECT_FALSE(nics_are_near(apart, apart.nics));
   const Topology shared = topology(under(gpu(0, "") + gpu(1, "") + nic(0)) + under(gpu(2, "") + gpu(3, "") + nic(1)));

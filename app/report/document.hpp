@@ -26,7 +26,8 @@
 
 namespace moire::report {
 
-// The readers that a part or a column is for. A format writes the document for one of them.
+// The kinds of readers. Each part of a document and each column of a table is meant for some of them. A format writes
+// what is meant for one kind of reader.
 namespace in {
 inline constexpr unsigned text = 1;
 inline constexpr unsigned page = 2;
@@ -46,7 +47,8 @@ struct Field;
 struct Cell {
   using List = std::vector<Cell>;
   using Record = std::vector<Field>;
-  // monostate: programs do not see the cell. nullptr: JSON has null. Only programs see records.
+  // monostate: a missing value, which programs do not see. nullptr: a missing value, which is null in JSON. Only
+  // programs see records.
   std::variant<std::monostate, std::nullptr_t, std::string, Number, std::int64_t, bool, List, Record> value;
   Mark mark = Mark::none;
 
@@ -65,7 +67,7 @@ struct Cell {
   template <class T>
   Cell(const std::optional<T>& known);
 
-  // True for the first two kinds of value, for which people see a dash or nothing.
+  // True if the value is a monostate or a nullptr. People see a dash or nothing for it.
   bool missing() const { return value.index() < 2; }
   Cell marked(Mark with) &&;
 };
@@ -95,7 +97,7 @@ inline Cell Cell::marked(Mark with) && {
   return std::move(*this);
 }
 
-// The text that people read: items of a list are joined by commas, a record gives nothing.
+// Returns the text that people read: the items of a list joined by commas, and an empty text for a record.
 std::string shown(const Cell& cell);
 
 enum class Align { left, right };
@@ -107,7 +109,7 @@ struct Column {
   unsigned readers = in::all;
   std::string missing = {};  // what people read for a missing cell
 
-  Column keyed(std::string name) &&;  // the name for programs
+  Column keyed(std::string name) &&;  // sets `key`, the name for programs
   Column or_dash() &&;                // people read a dash for a missing cell
 };
 
@@ -153,12 +155,13 @@ struct Part;
 // The parts of a document or a section, in order.
 struct Parts {
   std::vector<Part> parts;
-  // A table appears in CSV only if `readers` says so.
+  // Adds a part for these readers. The default does not contain CSV, so a table is in CSV only if `readers` contains
+  // in::csv.
   template <class What>
   void add(What what, unsigned readers = in::people | in::json);
 };
 
-// JSON appends the section to an array under its key. Without a key, only people see its fields and tables.
+// In JSON, a section is an object in the array that has the name `key`. If `key` is empty, JSON leaves the section out.
 struct Section : Parts {
   std::string key;
   std::string heading;  // empty: no line for it
@@ -179,7 +182,7 @@ void Parts::add(What what, unsigned readers) {
   parts.push_back({std::move(what), readers});
 }
 
-// Calls `writer` for the parts that are for `reader`, in order.
+// Calls `writer` with each part that is meant for `reader`, in order.
 void write_parts(const Parts& parts, unsigned reader, auto& writer) {
   for (const Part& part : parts.parts)
     if ((part.readers & reader) != 0) std::visit(writer, part.what);

@@ -1,5 +1,6 @@
-// The formats in which a document is written. A format is a file, write_<name>.cpp, and one line in formats.cpp.
-// `--format`, its help and its error messages follow from this line. Equal documents give equal bytes.
+// The formats in which a document is written. Each format has a file write_<name>.cpp and a line in the list of
+// formats.cpp. The option `--format`, its help and its error messages are made from this list. A format writes equal
+// documents as equal bytes.
 #pragma once
 
 #include <string>
@@ -18,15 +19,15 @@ struct Format {
 const std::vector<Format>& formats();           // the first format is the default
 const Format& format(const std::string& name);  // `name` must be that of one of the formats
 
-// Writes titles, notes and aligned tables for a terminal.
+// Returns titles, notes and aligned tables for a terminal.
 std::string write_text(const Document& document);
-// Writes one line for each row of a table. Consecutive tables with the same columns become one table.
+// Returns one line for each row of a table. Consecutive tables with the same columns become one table.
 std::string write_csv(const Document& document);
 std::string write_json(const Document& document);
 std::string write_json(const std::vector<Document>& documents);  // as an array
-// Writes a self-contained page with figures. Throws core::RunFailure if gnuplot is missing.
+// Returns a self-contained page with figures. Throws core::RunFailure if gnuplot is missing.
 std::string write_html(const Document& document);
-// Writes text for a pull request or a wiki.
+// Returns Markdown for a pull request or a wiki.
 std::string write_markdown(const Document& document);
 
 std::string text_of(const Table& table);

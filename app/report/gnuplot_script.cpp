@@ -19,8 +19,8 @@ constexpr std::array<const char*, 7> colours = {"#0072b2", "#d55e00", "#009e73",
 constexpr std::array<int, 7> marks = {7, 5, 9, 13, 6, 4, 8};  // gnuplot's point types
 constexpr const char* guide = "dashtype (6,4) linecolor rgb '#888888' linewidth 1";
 
-// A string that gnuplot takes literally: everything but plain characters becomes an octal escape. (In single quotes,
-// gnuplot fails on a leading quote; in double quotes, it runs text in backquotes.)
+// Returns a string that gnuplot takes literally: everything but plain characters becomes an octal escape. (In single
+// quotes, gnuplot fails on a leading quote; in double quotes, it runs text in backquotes.)
 std::string gnuplot_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -37,7 +37,7 @@ std::string gnuplot_text(const std::string& text) {
   return out + "\"";
 }
 
-// gnuplot takes tick labels as format strings, so each % is doubled.
+// Returns the label of a tick. gnuplot takes tick labels as format strings, so each % is doubled.
 std::string tick_label(const std::string& text) {
   std::string doubled;
   for (const char c : text) doubled += c == '%' ? "%%" : std::string(1, c);
@@ -124,7 +124,8 @@ class Script {
     out_ += "set style fill solid 0.6 noborder\nset bars small\nset clip two\n";
   }
 
-  // Adds a margin, so that no point lies on the frame and a range of one value has a width.
+  // Returns the range of an axis with a margin, so that no point lies on the frame and a range of one value has a
+  // width.
   static std::string range_text(Range range, bool log, bool from_zero) {
     if (range.empty()) return log ? "[1:10]" : "[0:1]";
     if (log) {
@@ -137,7 +138,8 @@ class Script {
     return fmt::format("[{:.6g}:{:.6g}]", low, range.high + margin);
   }
 
-  // gnuplot labels only powers of ten, which leaves an axis of one decade nearly without labels.
+  // Returns the commands for a logarithmic axis. By itself gnuplot labels only powers of ten, which leaves an axis of
+  // one decade nearly without labels. So an axis of up to three decades gets ticks of its own.
   static std::string log_ticks(const char* axis, Range range) {
     std::string out = fmt::format("set logscale {}\n", axis);
     const double decades = range.empty() ? 1 : std::log10(range.high / range.low);
@@ -178,7 +180,7 @@ class Script {
     out_ += fmt::format("set yrange {}\n", range_text(y_, figure_.log_y, true));
   }
 
-  // The smallest distance between neighbouring bars.
+  // Returns the smallest distance between neighbouring bars along x; 1 if there are no two bars.
   double bar_spacing(const Series& series) const {
     std::vector<double> xs;
     for (std::size_t i = 0; i < series.x.size(); ++i)
@@ -269,7 +271,7 @@ class Script {
     }
   }
 
-  // Ends of the diagonal, outside of the frame, which clips it.
+  // The x (and y) at which the diagonal begins and ends. Both ends lie outside the frame, which clips the line.
   double low_end() const { return figure_.log_x ? x_.low / 10 : std::min(0.0, x_.low * 2); }
   double high_end() const { return figure_.log_x ? x_.high * 10 : x_.high * 2; }
 

@@ -1,4 +1,5 @@
-// A number and how people read it. Only this file gives digits, units and signs to numbers.
+// A number of a report, and how people read it. Other code states style, digits and unit, and only this file writes
+// them.
 #pragma once
 
 #include <optional>
@@ -30,7 +31,7 @@ struct Number {
   double for_programs() const;
 };
 
-// For people: "43.12 us", "+3.1 %".
+// Returns the text that people read, such as "43.12 us" or "+3.1 %".
 std::string shown(const Number& number);
 
 // Rounds to `decimals` decimals, halves away from zero, and never to -0. Errors of validations and fits are rounded
@@ -52,7 +53,8 @@ inline Number in_us(Time time) { return in_unit(time, microseconds); }
 inline Number percent(double value) { return {.value = value, .unit = "%", .digits = 1}; }
 inline Number factor(double value) { return {.value = value, .unit = "x", .digits = 3}; }
 
-// A ratio that people read in percent.
+// Returns the number for a ratio, which people read in percent. signed_share() also writes a plus if it is not
+// negative.
 inline Number share(double ratio) { return {.value = ratio, .unit = "%", .digits = 1, .scale = 100}; }
 inline Number signed_share(double ratio) {
   Number number = share(ratio);
@@ -60,7 +62,7 @@ inline Number signed_share(double ratio) {
   return number;
 }
 
-// "1 run", "2 runs".
+// Returns the count and the noun: "1 run", "2 runs".
 std::string plural(std::size_t count, const std::string& what);
 
 }  // namespace moire::report

@@ -105,8 +105,8 @@ void remove_all(std::string& text, const std::string& begin, const std::string& 
   }
 }
 
-// Makes the SVG fit for a page with several figures: removes the XML declaration and the tool tips, and makes names
-// unique.
+// Makes the SVG fit for a page with several figures: removes the XML declaration and the tool tips, and puts `id`
+// before names, so that the names of different figures differ.
 std::string as_element(std::string text, const std::string& id) {
   const std::size_t begin = text.find("<svg");
   if (begin == std::string::npos) throw core::RunFailure("gnuplot drew nothing");
@@ -117,7 +117,8 @@ std::string as_element(std::string text, const std::string& id) {
     replace_all(text, fmt::format("id='{}'", part), fmt::format("id='{}_{}'", id, part));
   replace_all(text, "id=\"gnuplot_canvas\"", "id=\"" + id + "\"");
   remove_all(text, "<title>" + id, "</title>");
-  // gnuplot draws a curve and its entry in the legend as two parts with the same id.
+  // gnuplot draws a curve and its entry in the legend as two parts with the same id. A page must not contain an id
+  // twice, so these ids are removed.
   remove_all(text, " id=\"" + id + "_plot_", "\"");
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text + "\n";

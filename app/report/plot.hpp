@@ -16,8 +16,7 @@ enum class Style {
   bars,   // around x; with categories, several series stand side by side
 };
 
-// The values of one curve. Values that are not finite are left out and, on a logarithmic axis, those that are not
-// positive.
+// One curve. A point is left out if one of its coordinates is not finite, or not positive on a logarithmic axis.
 struct Series {
   std::string name;  // in the legend; empty: the series is not in the legend
   std::vector<double> x = {};
@@ -45,11 +44,13 @@ struct Figure {
   std::vector<Series> series = {};
 };
 
-// The script for gnuplot. User text in it is taken literally.
+// Returns the script with which gnuplot draws the figure. gnuplot takes the texts of the figure literally, not as
+// commands.
 std::string gnuplot_script(const Figure& figure, const std::string& id);
 
-// An <svg> element. `id` keeps the names inside it different from those of other figures on a page; it consists of
-// letters, digits and '_'. Throws core::RunFailure if gnuplot is missing or fails.
+// Returns the figure as an <svg> element. Names inside the element begin with `id`, so that they differ from the names
+// of other figures on a page. `id` consists of letters, digits and '_'. Throws core::RunFailure if gnuplot is missing
+// or fails.
 std::string svg(const Figure& figure, const std::string& id = "figure");
 
 }  // namespace moire::report

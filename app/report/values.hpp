@@ -6,10 +6,10 @@
 
 namespace moire::report {
 
-// "4" and "0.5" become numbers; everything else, such as "0.4 us", stays text.
+// Converts a text. "4" and "0.5" become numbers; everything else, such as "0.4 us", stays text.
 Cell value_of(const std::string& text);
 
-// For texts that may be versions, where 12.10 differs from 12.1: only integers become numbers.
+// Converts a text that may be a version. Only integers become numbers, because version 12.10 differs from 12.1.
 Cell count_or_text(const std::string& text);
 
 // Converts a node and everything below it. A node that is a whole file becomes the file's name, because the name says

@@ -1,4 +1,4 @@
-// Writes a self-contained page, which contains its styles and figures.
+// Writes a self-contained HTML page: its styles and figures are inside the file.
 #include <fmt/format.h>
 
 #include "app/report/formats.hpp"

@@ -63,7 +63,8 @@ Json json_of(const Document& document) {
   return std::move(object.json);
 }
 
-// Names in a file may not be UTF-8; invalid bytes become the replacement character.
+// Returns JSON as text. Names that come from files may contain bytes that are not UTF-8; each becomes the replacement
+// character.
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace

@@ -23,13 +23,13 @@ std::string inline_text(const std::string& text) {
   return out;
 }
 
-// Also escapes a first character that would start a heading, a list or a quotation.
+// Escapes markup as inline_text() does, and also a first character that would start a heading, a list or a quotation.
 std::string escaped(const std::string& text) {
   const bool starts_block = !text.empty() && std::string_view("#+->=~").find(text.front()) != std::string_view::npos;
   return (starts_block ? "\\" : "") + inline_text(text);
 }
 
-// An empty line separates blocks.
+// Writes the parts of a document as blocks of Markdown. An empty line separates two blocks.
 struct Markdown {
   std::string out;
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t gap = 2;
 
-// Counts characters: UTF-8 continuation bytes have no width.
+// Returns the number of characters on the screen: continuation bytes of UTF-8 have no width.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -84,7 +84,7 @@ class Aligned {
   std::vector<std::vector<std::string>> lines_;
 };
 
-// An empty line separates parts.
+// Writes the parts of a document as text. An empty line separates two parts.
 struct Text {
   std::string out;
 

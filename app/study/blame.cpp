@@ -51,15 +51,16 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
   const auto charge = [&](std::string_view part, const std::vector<QueueResult>& after) {
     for (std::size_t q = 0; q < queues.size(); ++q) queues[q].lost[number_of(part)] += before[q].end - after[q].end;
   };
-  // The kinds of sharing that can cost time in this run.
+  // Kinds of sharing that can cost time in this run.
   std::vector<const part::BlameKind*> kinds;
   for (const machine::RegisteredPart& part : machine::parts()) {
     for (const part::BlameKind& kind : part.declaration().blame) {
       if (part.shares(kind, *run.system, *run.program)) kinds.push_back(&kind);
     }
   }
-  // Without any sharing a queue ends as it does alone, so the last kind is charged with the remaining difference to the
-  // queue alone. If a counterfactual run cannot remove one kind completely, that kind is charged with it instead.
+  // Without any sharing a queue ends as it does alone. The last kind is therefore charged with the remaining difference
+  // to the queue alone, without another simulation. If a counterfactual run cannot remove one kind completely (`rest`),
+  // this kind is charged with the remaining difference instead.
   const std::optional<std::string_view> rest = machine::kind_that_stays_shared(*run.system);
   Apart apart{run.program->families(), {}};
   for (const part::BlameKind* kind : kinds) {

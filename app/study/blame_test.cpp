@@ -11,7 +11,8 @@ namespace {
 
 using machine::Apart;
 
-// Two queues on four tiny GPUs that share memory, links and CUs.
+// Returns a scenario whose queues run on the machine of four tiny GPUs, or on another system, and share memory, links
+// and CUs.
 std::string scenario_of(const std::string& queues, const std::string& system = "tests/data/tiny_node.yaml") {
   return "description: x\nsystem: " + support::source_dir() + "/" + system + "\nprogram:\n" + queues;
 }
@@ -60,7 +61,8 @@ std::vector<QueueBlame> blame_of(const PreparedRun& run, int* simulations = null
 
 class Pairs : public testing::TestWithParam<std::string> {};
 
-// A queue that shares nothing takes as long as it does alone. Therefore the losses of a queue add up.
+// If no kind of sharing is left, every queue takes as long as it does alone. Therefore the losses of a queue add up to
+// the difference between its time in the run and its time alone.
 TEST_P(Pairs, WithEverythingApartQueuesEndAsTheyDoAlone) {
   const PreparedRun run = prepared(GetParam());
   Apart apart{.queues = static_cast<std::uint32_t>(run.program->queues.size())};
@@ -119,7 +121,8 @@ TEST(Blame, DecompressionsOfTwoQueuesWaitForTheirEngine) {
   EXPECT_EQ(queues[1].of("cu_wait"), Time{});
 }
 
-// Serial queues never share anything. The second queue loses only the time until the first queue has ended.
+// Queues that run one after the other never share anything. The second queue loses only the time until the first queue
+// has ended.
 TEST(Blame, SerialQueuesLoseTheirTurn) {
   const PreparedRun run = prepared(scenario_of("  order: serial\n  queues:\n" + stream + exchange));
   const auto queues = blame_of(run);

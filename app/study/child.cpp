@@ -29,7 +29,7 @@ namespace {
 
 constexpr int tick_ms = 200;
 
-// The first byte of a child's message.
+// The first byte of a child's message says whether a result, an internal error or a failure follows.
 constexpr char sent_result = 'r';
 constexpr char sent_bug = 'b';
 constexpr char sent_failure = 'f';
@@ -46,7 +46,7 @@ std::string message_of(const std::function<std::string()>& work) {
   }
 }
 
-// Sends the length of the log, the log and the message.
+// Executes the work in the child process and sends the length of the log, the log and the message to the parent.
 [[noreturn]] void be_the_child(int to, pid_t parent, const std::function<std::string()>& work) {
   process::end_with_parent(parent);
   process::keep_log();
@@ -58,7 +58,7 @@ std::string message_of(const std::function<std::string()>& work) {
   _exit(0);  // unlike exit(), leaves the parent's static objects and output buffers alone
 }
 
-// A child process.
+// A child process that executes a work, and the pipe through which it sends its message. The destructor ends it.
 class Child {
  public:
   explicit Child(const std::function<std::string()>& work) {
@@ -93,7 +93,7 @@ class Child {
 
   int from() const { return from_; }
 
-  // Reads the available data; false at its end.
+  // Reads the data that are available in the pipe. False if the child has closed the pipe.
   bool read_more() {
     std::array<char, 65536> buffer{};
     const ssize_t n = read(from_, buffer.data(), buffer.size());
@@ -103,7 +103,7 @@ class Child {
     return true;
   }
 
-  // The log messages of the child; empty before report(), and if the child crashed.
+  // Returns the log messages of the child; empty before report() was called, and if the child crashed.
   const std::string& log() const { return log_; }
 
   ChildReport report() {

@@ -1,4 +1,4 @@
-// Simulations in child processes, which send their results back.
+// Runs simulations in child processes, which send the results back to this process.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,11 @@
 
 namespace moire::study {
 
+// Calls `simulated` in a child process and returns its result. Meanwhile calls `tick` a few times per second.
 RunResult simulate_in_child(const std::function<RunResult()>& simulated, const std::function<void()>& tick);
 
-// The same for many simulations, at most `at_once` in parallel. Calls `begin` with the number of each one that starts.
+// The same for many simulations, at most `at_once` in parallel. Calls `begin` with the number of each simulation that
+// starts.
 std::vector<RunResult> simulate_in_children(const std::vector<std::function<RunResult()>>& simulated,
                                             std::size_t at_once, const std::function<void(std::size_t)>& begin,
                                             const std::function<void()>& tick);
@@ -23,7 +25,7 @@ RunResult simulate_apart(const PreparedRun& run, const std::function<RunResult()
 // Simulates a run once more, for example without some kinds of sharing (`apart`).
 RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart = {});
 
-// Adds the cost of a further simulation of the run.
+// Adds `stats`, the cost of a further simulation of a run, to the cost of the run.
 void add(const RunStats& stats, RunStats& to);
 
 template <MaybeConst<Metric> T, class Each>

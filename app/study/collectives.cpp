@@ -6,8 +6,8 @@ namespace moire::study {
 
 namespace {
 
-// Returns, by rank, the span of all operations of the collective together. Ranks that run none keep the begin
-// Time::max().
+// Returns for each rank the time from the begin of its first to the end of its last operation of the collective. A rank
+// that runs none of them has the begin Time::max().
 std::vector<replay::Span> whole_spans(const builder::Exchange& exchange, std::size_t first,
                                       const replay::Result& result) {
   std::vector<replay::Span> whole;
@@ -31,7 +31,8 @@ std::vector<RankTime> rank_times(const builder::Exchange& exchange, std::size_t 
   std::vector<RankTime> times;
   const auto add = [&](const std::vector<program::Rank>& members) {
     Time last;
-    // A rank that is not simulated (folding) arrives when the simulated rank that stands for it arrives.
+    // If one block of nodes is simulated on behalf of all, the ranks of other blocks arrive when their counterparts in
+    // the simulated block arrive.
     for (const program::Rank member : members) last = std::max(last, spans[member % spans.size()].begin);
     for (const program::Rank member : members) {
       if (member >= spans.size()) continue;

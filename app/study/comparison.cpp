@@ -8,7 +8,7 @@ namespace moire::study {
 
 namespace {
 
-// The mean or the maximum over the rows that have a value.
+// Computes the mean or the maximum of the added values; absent values do not count.
 class Summed {
  public:
   explicit Summed(SummaryKind kind) : kind_(kind) {}

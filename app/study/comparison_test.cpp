@@ -8,8 +8,8 @@ namespace {
 using testing::Eq;
 using testing::Optional;
 
-// Compares four variants at one point: a library that communicates for 40 us, the computation alone, a kernel that
-// hides three quarters of the communication, and a kernel that is slower than the library.
+// Returns the comparison of four variants at one point: a library whose communication takes 40 us, the computation
+// alone, a kernel that hides three quarters of the communication, and a kernel that is slower than the library.
 StudyResult compared(std::vector<std::int64_t> times_us) {
   Scenario scenario;
   for (const char* name : {"library", "compute", "hidden", "slower"}) scenario.variants.push_back({name, {}});

@@ -21,13 +21,13 @@ namespace moire::study {
 
 namespace {
 
-// FNV-1a.
+// The hash function FNV-1a with 64 bits.
 class Hash {
  public:
   void add(std::string_view bytes) {
     for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   }
-  // Adds a part and its length, so that neighbouring parts cannot be confused.
+  // Adds a text and its length, so that "ab", "c" has another hash than "a", "bc".
   void add_part(std::string_view bytes) { add(fmt::format("{} ", bytes.size())), add(bytes); }
   void add_file(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
@@ -45,7 +45,8 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-// Returns a text that identifies a file and its version, or "none".
+// Returns a text that changes when the file is replaced or written: device, inode, size and time of the last change.
+// Returns "none" if there is no file.
 std::string identity_of(const std::filesystem::path* file) {
   struct stat known {};
   if (file == nullptr || stat(file->c_str(), &known) != 0) return "none";
@@ -95,7 +96,7 @@ KeptRuns::Descriptor::~Descriptor() {
   if (number >= 0) close(number);
 }
 
-// Writes an entry completely or not at all, because the reader would find no entry after a partial one.
+// Appends a text completely or not at all, because the reader stops at an incomplete run.
 void KeptRuns::append(const std::string& text) {
   if (process::write_all(descriptor_.number, text)) {
     whole_ += text.size();

@@ -1,8 +1,9 @@
-// Keeps the finished runs of a study in a file until all are finished. If a command is interrupted, killed or fails,
-// the next one continues from there (moire run --resume).
+// Keeps the finished runs of a study in a file until all runs are finished. If a command is interrupted, killed or
+// fails, the same command with --resume simulates only the runs that the file lacks.
 //
 // The first line says to which study the runs belong. Each run follows as a line "<number> <bytes> <seconds> <memory>
-// <checksum> <timeline>" and its packed result. The file is only appended to, and an incomplete last entry is ignored.
+// <checksum> <timeline>" and its packed result, which has <bytes> bytes and the checksum <checksum>. The run took
+// <seconds> and at most <memory> bytes. Runs are only appended, and an incomplete last run is ignored.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +15,14 @@
 
 namespace moire::study {
 
-// Returns a hash of everything that determines a result: this program, the contents of every file read so far, `words`.
+// Returns a hash of everything that determines a result: the executable of this program, the contents of every file
+// that it has read so far, and `words`.
 std::string key_of_study(const std::vector<std::string>& words);
 
 class KeptRuns {
  public:
-  // With `resume`, reads the runs that the file has for this key; otherwise starts a new file. Throws core::RunFailure
-  // if the file cannot be written or another command is writing it.
+  // With `resume`, reads the runs that the file has for this key, which is a value of key_of_study(). Otherwise starts
+  // a new file. Throws core::RunFailure if the file cannot be written or another command is writing it.
   KeptRuns(std::filesystem::path file, const std::string& key, bool resume);
   KeptRuns(const KeptRuns&) = delete;
   KeptRuns& operator=(const KeptRuns&) = delete;
@@ -28,17 +30,19 @@ class KeptRuns {
   ~KeptRuns();
 
   std::size_t known() const { return known_.size(); }
-  // Null if the run is not known, or if the timeline that it wrote has changed since. `timeline` is null if none is
-  // requested.
+  // Returns the report of a run that was read from the file. Null if the file did not have it, or if the timeline that
+  // the run wrote has changed since. `timeline` is null if no timeline is requested.
   const ChildReport* known(std::size_t number, const std::filesystem::path* timeline) const;
 
-  // Appends a finished run to the file. If the disk is full, the run cannot be resumed, but its result is not lost.
+  // Appends a finished run to the file. If the disk is full, the file lacks the run, so that --resume would simulate it
+  // again; the present command is not affected.
   void keep(std::size_t number, const ChildReport& report, const std::filesystem::path* timeline);
   // The caller calls this when every run has ended and the results are written.
   void not_needed() { kept_ = 0; }
 
  private:
-  // Length of the valid part of the file; 0 if the file has another key.
+  // Reads the runs in `text`, the contents of the file, and returns the number of bytes up to the end of the last
+  // complete run. Returns 0 if the text does not start with `head`, because then the runs belong to another study.
   std::size_t read(const std::string& text, const std::string& head);
   void append(const std::string& text);
 
@@ -53,7 +57,7 @@ class KeptRuns {
   };
   std::map<std::size_t, Known> known_;  // by number of the run
   std::size_t kept_ = 0;
-  std::size_t whole_ = 0;  // length of the valid part of the file; 0: there is no first line, so nothing can be kept
+  std::size_t whole_ = 0;  // bytes of the first line and all complete runs; 0: no first line, so no run can be kept
 };
 
 }  // namespace moire::study

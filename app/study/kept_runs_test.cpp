@@ -17,7 +17,7 @@ std::filesystem::path fresh(const char* name) {
   return file;
 }
 
-// Simulates a full disk by a limit on the size of files.
+// Simulates a full disk: while an object exists, no file can grow beyond this number of bytes.
 class FullAt {
  public:
   explicit FullAt(rlim_t bytes) {
@@ -65,7 +65,8 @@ TEST(KeptRuns, AnEntryThatADiskDidNotTakeHidesNoLaterOne) {
   again.not_needed();
 }
 
-// If only a part of the first line were in the file, every later command would refuse it as a file of another program.
+// The disk may fill up while the first line is written. The file must then stay empty, because later commands would
+// refuse a file with half of a first line as one of another program.
 TEST(KeptRuns, AFileWhoseFirstLineADiskDidNotTakeIsLeftEmpty) {
   const auto file = fresh("kept_runs_head");
   {

@@ -23,7 +23,8 @@ const MetricInfo& info_of(std::string_view kind) {
   return *known;
 }
 
-// Returns the name for users: the name of the kind, with its placeholders replaced by the subject and the phase.
+// Returns the name of a metric for users: the name of its kind, with the subject and the phase in place of <operation>,
+// <queue> and <phase>.
 std::string name_of(const Metric& metric) {
   std::string name = metric.recorded ? "recorded_" : "";
   const std::string_view kind = metric.info->name;

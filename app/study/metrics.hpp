@@ -20,11 +20,11 @@ struct Metric {
   Metric(std::string_view kind, double value, std::string subject = {}, std::string phase = {}, bool recorded = false);
   Metric(const MetricInfo& kind, double value, std::string subject = {}, std::string phase = {}, bool recorded = false);
 
-  // The same metric with another word for its subject.
+  // Replaces the subject of the metric, and makes its name again.
   void rename(std::string other_subject);
   bool is(std::string_view kind) const { return info != nullptr && info->name == kind; }
 
-  std::string name;  // derived from the members below
+  std::string name;  // made from `info`, `subject`, `phase` and `recorded`
   double value = 0;
   const MetricInfo* info = nullptr;
   std::string subject;
@@ -32,24 +32,27 @@ struct Metric {
   bool recorded = false;  // measured on hardware
 };
 
-// Returns the value of the metric with this name, as users write it.
+// Returns the value of the metric with this full name, such as "gemm_us"; nothing if there is none.
 std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view name);
 // Returns the simulated value of this kind of metric for one subject (an operation or a queue).
 std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view kind, std::string_view subject);
 
-// Makes names unique. If an operation shares a name with a queue or with the run itself, the operation is renamed:
-// "gemm_us" is the queue's, "gemm_operation_us" the operation's. Otherwise the later metric gets a number.
+// Makes the names of the metrics unique. If a metric of an operation has the same name as a metric of a queue or of the
+// whole run, the operation's metric is renamed. For example, "gemm_us" stays the metric of a queue, and the metric of
+// the operation becomes "gemm_operation_us". Of two operations with the same name, the later one gets a number.
 void tell_apart(std::vector<Metric>& metrics);
 
-// All kinds of metrics, in the order of results.
+// Returns all kinds of metrics, in the order in which results list them.
 const std::vector<MetricInfo>& metric_infos();
 
 // Returns the unit that a metric's name ends in: "us", "%", "B", or "" for a count or a ratio.
 std::string_view unit_of(std::string_view metric);
 
-// Spells the name of an operation, a queue or a phase for names of metrics: "embedding#2" -> "embedding_2".
+// Returns the name of an operation, a queue or a phase as names of metrics contain it. It is in lower case, and has "_"
+// in place of every character that is no letter or digit: "Embedding#2" -> "embedding_2".
 std::string metric_word(std::string_view name);
-// The same for several names. A word that an earlier name has already gets a number: "a b", "a_b" -> "a_b", "a_b_2".
+// The same for several names. If an earlier name gives the same word, a number is added: "a b", "a_b" -> "a_b",
+// "a_b_2".
 std::vector<std::string> metric_words(const std::vector<std::string>& names);
 
 }  // namespace moire::study

@@ -27,14 +27,15 @@ TEST(Metrics, WordsOfSeveralAreDifferent) {
               ElementsAre("a_b", "a_b_2", "a_b_3", "a_b_2_2", "c_2"));
 }
 
-// A queue with the name of an operation keeps the name; the operation's time gets another one.
+// If a queue and an operation have the same name, the metric of the queue keeps its name, and that of the operation
+// gets another one.
 TEST(Metrics, OfAnOperationAndAQueueAreToldApart) {
   const std::vector<Metric> metrics = {
       {"time_us", 9}, {"<operation>_us", 1, "gemm"}, {"<operation>_us", 2, "time"}, {"<queue>_us", 3, "gemm"}};
   EXPECT_THAT(names(metrics), ElementsAre("time_us", "gemm_operation_us", "time_operation_us", "gemm_us"));
 }
 
-// An operation "x_begin" has the same metric as the begin of operation "x".
+// The time of an operation "x_begin" and the begin of an operation "x" would both be called "x_begin_us".
 TEST(Metrics, OfTwoOperationsAreToldApart) {
   const std::vector<Metric> metrics = {
       {"<operation>_begin_us", 1, "x"}, {"<operation>_us", 2, "x_begin"}, {"<operation>_us", 3, "x_begin_2"}};

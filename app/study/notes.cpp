@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view of_system = "system.";
 
 struct Changed {
-  std::string path;  // below the system
+  std::string path;  // path below `system`
   std::string value;
 };
 
@@ -33,8 +33,8 @@ bool within(std::string_view key, std::string_view path) {
   return key == path || (key.starts_with(path) && key[path.size()] == '.');
 }
 
-// True if the limit can make the change ineffective: the change sets the limited key, or replaces a part of the system
-// that contains this key but not the key of the limit.
+// True if the limit can make the change ineffective. The limit says that the value of the key `by` limits the effect of
+// the key `key`. The change must set `key`, or replace a part of the system that contains `key` but not `by`.
 bool is_about(const part::Limit& limit, const Changed& change) {
   return limit.key == change.path || (within(limit.key, change.path) && !within(limit.by, change.path));
 }
@@ -68,8 +68,8 @@ std::vector<std::string> not_felt(const Scenario& scenario, const Run& run, cons
   return notes;
 }
 
-// Finds neighbours on an axis, and pairs of variants, that give equal results. Compares runs that differ in this one
-// choice only.
+// Finds neighbouring points of an axis, and pairs of variants, that give equal results. It compares two runs that
+// differ only in this point or in this variant.
 class Alike {
  public:
   Alike(const Scenario& scenario, const StudyResult& result)
@@ -102,7 +102,8 @@ class Alike {
     std::size_t all = 0;
   };
 
-  // Runs are numbered such that a step along this axis adds `stride`.
+  // Compares the runs at the points `a` and `b` of an axis with `points` points. A step along this axis adds `stride`
+  // to the number of a run.
   Count pairs(std::size_t stride, std::size_t points, std::size_t a, std::size_t b) const {
     Count count;
     for (std::size_t run = 0; run < result_.runs.size(); ++run) {
@@ -130,7 +131,8 @@ class Alike {
   std::size_t variants_;
 };
 
-// A run can beat its ideal if its own settings, or running beside other queues, make a queue faster than in the ideal.
+// Returns a note if a run is faster than its ideal. This can happen if the settings of the run, or running beside other
+// queues, make a queue faster than it is in the ideal.
 std::vector<std::string> beyond_ideal(const Scenario& scenario, const StudyResult& result) {
   const bool beyond = std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) {
     return value_of(run.metrics, "fraction_of_ideal").value_or(0) > 1;

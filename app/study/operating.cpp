@@ -84,7 +84,7 @@ PreparedRun held_at_clock(const PreparedRun& run, double share) {
 RunResult steady_state(double lowest, const std::function<RunResult(double)>& at,
                        const std::function<Excess(const RunResult&, double)>& excess) {
   double low = lowest, high = 1;
-  double over_high = 0, over_low = -1;  // at `high` and `low`, if simulated
+  double over_high = 0, over_low = -1;  // largest excess of a limit at `high` and at `low`, if simulated there
   bool low_tried = false;
   const auto over = [&](const RunResult& run, double share) {
     const Excess of = excess(run, share);
@@ -114,8 +114,8 @@ RunResult steady_state(double lowest, const std::function<RunResult(double)>& at
       over_low = here;
       low_tried = true;
     }
-    // Interpolates linearly between both ends, but stays away from them. While the low end is not simulated, steps down
-    // from the high end.
+    // Interpolates linearly between `low` and `high`, but keeps a distance from both, so that the interval always
+    // shrinks. As long as `low` was not simulated, steps down from `high`.
     const double straight =
         low_tried ? low + (high - low) * (-over_low / (over_high - over_low)) : high * (1 - over_high / 2);
     const double margin = (high - low) / 16;

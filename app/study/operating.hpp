@@ -1,5 +1,5 @@
-// Determines the clock at which a run works: the clock that its operating point states, or the highest clock that the
-// power limit and the matrix units allow if the program is repeated forever.
+// Determines the clock at which a run works. An operating point states this clock, or requires the highest clock that
+// the power limit and the matrix units allow if the program is repeated forever.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,15 @@
 
 namespace moire::study {
 
-// Applies the operating point of the scenario or else of the system. If the GPU cannot work at this point, reports it
-// and returns null. A null `run` stays null, and a run without an operating point stays unchanged.
+// Returns the run with the operating point `stated` by the scenario, or else that of the system. Returns the same run
+// if neither has an operating point, and null if `run` is null. If the GPU cannot work at the operating point, reports
+// an error and returns null.
 PreparedRunPtr with_operating_point(PreparedRunPtr run, const config::Node* stated, config::Diagnostics& diagnostics);
 
-// Returns the run with all GPUs at `share` of the clock in their hardware file.
+// Returns the run on a system whose GPUs have `share` of the clock in their hardware file.
 PreparedRun at_clock(const PreparedRun& run, double share);
-// Returns the run with `share` of the clock in the hardware file as its fixed operating point.
+// Returns the run on the same system, with a fixed clock as its operating point: `share` of the clock in the hardware
+// file.
 PreparedRun held_at_clock(const PreparedRun& run, double share);
 
 // Ratios of power and clock to their limits while the program is repeated, for the GPU with the largest ratios. A ratio
@@ -25,13 +27,16 @@ struct Excess {
   double clock = 0;  // clock / the clock that matrix units allow
 };
 
-// Returns the run at the highest share of the clock at which no limit is exceeded, to an accuracy of 0.05 %. `at`
-// simulates at a share of the clock. The search assumes that `excess` grows with the clock.
+// Searches the highest clock at which no limit is exceeded, and returns the result of the run at this clock. Clocks are
+// shares of the clock in the hardware file, from `lowest` to 1. The search ends when a limit is met to 0.05 %, or when
+// the share is known to 0.0005. `at` simulates at a share of the clock, and `excess` returns the ratios of its result.
+// The search assumes that these ratios grow with the clock.
 RunResult steady_state(double lowest, const std::function<RunResult(double)>& at,
                        const std::function<Excess(const RunResult&, double)>& excess);
 
-// Returns the run at its operating point. `simulated` simulates a run; `last` is true if its result is the final one.
-// `observed`: an observer watches the run, which therefore is simulated once more when its clock is known.
+// Returns the result of a run at its operating point. `simulated` simulates a run at a fixed clock; `last` is false
+// while the clock is still being searched. If an observer watches the run (`observed`), the run is simulated once more
+// at the clock that was found, so that the observer sees only this simulation.
 RunResult at_operating_point(const PreparedRun& run,
                              const std::function<RunResult(const PreparedRun&, bool last)>& simulated, bool observed);
 

@@ -18,7 +18,7 @@ RunResult at(double share) {
   return result;
 }
 
-// Power grows with the cube of the clock, from 125 W at clock 0 to 1125 W at the full clock.
+// The power is 125 W plus 1000 W times the cube of the clock, which is given as a share of the full clock.
 TEST(SteadyState, IsWhereThePowerMeetsTheLimit) {
   for (const double cap : {1200.0, 1000.0, 625.0, 250.0, 200.0}) {
     int runs = 0;
@@ -48,7 +48,8 @@ TEST(SteadyState, TheLowestClockIsTheLast) {
   EXPECT_EQ(found.clock_share, 0.25);
 }
 
-// Matrix units lower the clock by 20 % at their full rate. A program that uses half of the rate loses half of that.
+// Matrix units at their full rate lower the clock by 20 %. For a program that uses half of the rate they lower it by 10
+// %.
 TEST(SteadyState, MatrixUnitsTakeTheirShare) {
   const RunResult found = steady_state(0.1, at, [](const RunResult&, double share) {
     return Excess{0.5, share / (1 - 0.2 * 0.5)};

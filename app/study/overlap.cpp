@@ -72,8 +72,8 @@ void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun&
     });
   };
   simulated.blame = blame_at(result.clock_share, result.queues);
-  // If the queues together run at another clock than a queue alone, that queue's blame is computed at the clock that it
-  // has alone.
+  // An operating point can make all queues together run at another clock than one queue alone. The blame of this queue
+  // is then computed at its clock alone, and the difference between the clocks is a cause of its own.
   for (std::size_t q = 0; q < clocks.size() && !simulated.blame.empty(); ++q) {
     if (clocks[q] == result.clock_share) continue;
     const RunResult there = simulate_more(held_at_clock(prepared, clocks[q]));

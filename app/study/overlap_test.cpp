@@ -13,8 +13,8 @@ using testing::Optional;
 
 Time us(double t) { return Time::from_us(t); }
 
-// The example of arXiv 2412.14335, which defines these metrics: queues of 60 and 100 us take 130 us together. The ideal
-// speedup is 1.6, and the speedup reached is 160 / 130.
+// This is the example of arXiv 2412.14335, which defines these metrics. Queues of 60 and 100 us take 130 us together.
+// The ideal speedup is 160 / 100, and the speedup reached is 160 / 130.
 TEST(OverlapMetrics, AreThePapers) {
   RunResult run;
   run.time = us(130);
@@ -81,7 +81,8 @@ TEST(Overlap, ComparedVariantsShareTheIdealOfTheirReference) {
   EXPECT_EQ(metric(half, "a_isolated_us"), metric(all, "a_isolated_us"));
   EXPECT_LT(metric(half, "a_isolated_us"), metric(half, "a_alone_us"));
   EXPECT_EQ(metric(all, "a_alone_us"), metric(all, "a_isolated_us"));
-  // Serial execution takes the sum of both times, minus the launch of the second queue, which overlaps the first queue.
+  // Two queues one after the other take the sum of their times alone, minus the launch of the second queue, which
+  // overlaps the first queue.
   EXPECT_LT(serial.time.us(), metric(serial, "serial_us"));
   EXPECT_NEAR(serial.time.us(), metric(serial, "serial_us"), 6);
   EXPECT_NEAR(metric(serial, "fraction_of_ideal"), 0, 0.2);
@@ -112,7 +113,8 @@ TEST(Overlap, PartsOfTheLostTimeAddUp) {
   EXPECT_EQ(metric(result.runs[1], "b_lost_schedule_us"), 0);
 }
 
-// With more than two queues, the ideal must be requested. It is the time of the longest queue.
+// A run with more than two queues has an ideal only if the scenario says `ideal: overlap`. The ideal is the time of the
+// longest queue.
 TEST(Overlap, ThreeQueuesHaveAnIdealToo) {
   const std::string third = "    c: [{stream: {read: 20 MB, write: 1 MB}}]\n";
   EXPECT_EQ(value_of(study_of(third).runs[0].metrics, "ideal_us"), std::nullopt);

@@ -1,5 +1,6 @@
-// Packs values to send them from a forked process to its parent: plain memory, since both are the same program on the
-// same machine. A type that is not trivially copyable has a function `each_field(value, each)` that lists its fields.
+// Packs values into bytes, to send them from a forked process to its parent. Trivially copyable values are sent as they
+// are in memory, because both processes run the same program on the same machine. Any other type of value must have a
+// function `each_field(value, each)` that calls `each` with its fields.
 #pragma once
 
 #include <concepts>

@@ -29,7 +29,7 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   for (const Choice* choice : run.choices) {
     for (const config::Override& change : choice->changes) {
       good = apply_change(change, tree, diagnostics) && good;
-      // A --set below the changed path is applied again.
+      // The change has replaced what a --set below its path had set, so the --set is applied again.
       for (const config::Override& set : scenario.sets) {
         if (replaces(change, set)) good = apply_change(set, tree, diagnostics) && good;
       }
@@ -38,7 +38,8 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   return good;
 }
 
-// Builds the first node without SimGrid's engine, of which a process can have only one. All parts are still checked.
+// Builds the first node without SimGrid's engine, because a process can have only one such engine. Building checks all
+// other parts.
 std::unique_ptr<machine::Machine> first_node(machine::SystemSpec system, config::Problem& error) {
   system.network.model = machine::NetworkModel::queue;
   return machine::Machine::build(system, error, {}, static_cast<program::Rank>(system.nodes));
@@ -55,8 +56,8 @@ std::optional<config::Problem> too_much_memory(double bytes, const std::string& 
 
 constexpr double rank_bytes = 50e3;  // memory of a simulated rank, apart from its workgroups and flags
 
-// Refuses runs that would take days or fill the memory because of a mistyped size. The memory per rank, resident
-// workgroup and flag was measured (docs/explanation/performance.md).
+// Returns a problem for a run that would take days or fill the memory, for example because of a mistyped size. The
+// memory per rank, resident workgroup and flag was measured (docs/explanation/performance.md).
 std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system,
                                          program::Rank images, double steps) {
   constexpr double most = 1e10;  // steps of workgroups, which take hours
@@ -89,8 +90,9 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
   return too_much_memory(memory, fmt::format("{} ranks and their workgroups", ranks));
 }
 
-// Appends a text that is equal for equal parts of scenarios: it contains all values and, for names of files, their
-// folder. For a system it also marks overrides, because values that scale with others depend on them.
+// Appends a text that is equal for equal nodes of scenarios. It contains all values and the folders of the files that
+// state them, because names of files are relative to these folders. For a system it also marks values that --set, a
+// variant or an axis has overridden, because other values scale with these.
 enum class Overrides { count, ignore };
 void add_text(const config::Node& node, Overrides overrides, std::string& text) {
   const auto add = [&text](const std::string& word) {
@@ -117,8 +119,8 @@ std::string text_of(const config::Node& node, Overrides overrides) {
   return text;
 }
 
-// Metrics spell queue names with letters, digits and underscores; these words must be unique and differ from names of
-// other metrics (serial_us).
+// Checks the words that stand for queues in names of metrics. They have only letters, digits and underscores. They must
+// be unique, and the metric of a queue's time must differ from other metrics, such as serial_us.
 void check_queue_words(const config::Node& program, config::Diagnostics& diagnostics) {
   const config::Node* queues = program.find("queues");
   std::map<std::string, std::string> known;
@@ -142,7 +144,7 @@ void check_queue_words(const config::Node& program, config::Diagnostics& diagnos
   }
 }
 
-// Resident memory of this process in bytes.
+// Returns the resident memory of this process in bytes.
 std::size_t memory_in_use() {
   std::size_t pages_in_all = 0;
   std::size_t pages = 0;
@@ -150,7 +152,8 @@ std::size_t memory_in_use() {
   return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Limit of the memory for prepared runs. A fork copies the page table of the process, which takes about 10 us per MiB.
+// Limit of the memory for prepared runs, in bytes. A fork copies the page table of the process; this takes about 10 us
+// per MiB of resident memory.
 constexpr std::size_t most_kept = std::size_t{128} << 20;
 
 }  // namespace
@@ -212,8 +215,8 @@ std::optional<config::Problem> Preparer::cannot_run(const program::Program& prog
   return too_large(program, system, fold.images, steps);
 }
 
-// The program stays that of the unperturbed run, because a collective library does not know which parts are late or
-// slow.
+// Returns the run `even` with the late and slow parts that `perturb` draws, or `even` itself if there are none. Its
+// program stays that of `even`, because a collective library does not know which parts are late or slow.
 PreparedRunPtr Preparer::perturbed(const PreparedRunPtr& even, const System& system, const config::Node& perturb,
                                    const config::Node& program, config::Diagnostics& diagnostics) const {
   std::unique_ptr<machine::Machine> built;

@@ -1,6 +1,6 @@
-// Turns the runs of a scenario into inputs for replays: applies changes, parses, checks. A command prepares its runs
-// once. Simulations run in processes that are forked from the command's process, which already contain the prepared
-// runs.
+// Prepares the runs of a scenario for simulation: applies the changes of each run, parses the result and checks it. A
+// command prepares its runs once. Simulations run in processes that are forked from the command's process, so they have
+// the prepared runs in their memory.
 #pragma once
 
 #include <map>
@@ -20,9 +20,9 @@
 
 namespace moire::study {
 
-// The machine that was built to check a system; it has only the first node. A machine has state, so only the first
-// simulation of a process may use it; each forked process has its own copy. Null if it was used or not kept; the
-// simulation then builds its own.
+// The machine that was built to check a system; it has only the first node. A simulation changes the state of its
+// machine, so only the first simulation of a process may use this one. Each forked process has its own copy. The
+// pointer is null if the machine was used already, or was not kept. A simulation then builds a new machine.
 using SpareMachine = std::shared_ptr<std::unique_ptr<machine::Machine>>;
 
 struct PreparedRun {
@@ -37,38 +37,41 @@ struct PreparedRun {
   std::shared_ptr<const PreparedRun> unperturbed{};  // if `perturb` applies: the run without it
   std::optional<power::OperatingPoint> operating{};  // absent: the clock of the hardware file, no energy metrics
 
-  PreparedRun only(std::uint32_t queue) const;  // the program reduced to one queue
+  PreparedRun only(std::uint32_t queue) const;  // returns this run with only one queue of its program
 };
 using PreparedRunPtr = std::shared_ptr<const PreparedRun>;
 
-// Whether one block of nodes is simulated on behalf of all blocks that behave alike (replay::fold_of).
+// Whether one block of nodes is simulated on behalf of all blocks that behave alike (replay::fold_of). automatic: if
+// possible; off: never; require: a run for which it is not possible is refused.
 enum class Folding { automatic, off, require };
 
-// Prepares runs. Things that several runs share are made once: WG traces, systems with equal text, and whole runs whose
-// simulations are equal.
+// Prepares runs. What several runs share is read or built once: WG traces (recorded phases of workgroups), systems with
+// equal text, and whole runs whose simulations are equal.
 class Preparer {
  public:
-  // check: nothing will run, so decisions that operators make by simulating are skipped.
+  // run: the prepared runs will be simulated. check: they will not, so an operator that chooses among candidates by
+  // simulating them skips this.
   enum class Purpose { run, check };
   explicit Preparer(Purpose purpose = Purpose::run, Folding folding = Folding::automatic);
 
-  // Null, with errors in `diagnostics`, if the run cannot be simulated.
+  // Returns the prepared run. If the run cannot be simulated, reports errors and returns null.
   PreparedRunPtr prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
 
-  // True if more runs may be kept in memory. A fork takes longer the more memory this process has, so runs beyond a
-  // limit are not kept; the process that simulates such a run prepares it again. The first system does not count
-  // towards the limit, because nearly all runs use it.
+  // True if more runs may be kept in memory. A fork takes longer the more memory this process uses, so kept runs may
+  // use 128 MiB. A run beyond this limit is prepared again by the process that simulates it. The first system does not
+  // count towards the limit, because nearly all runs use it.
   bool has_room() const;
 
   program::WgTraceFiles& traces() { return traces_; }
   Folding folding() const { return folding_; }
 
-  // Candidates that the checked runs would simulate first, as for `algorithm: best`.
+  // Returns how many candidates the checked runs would simulate to choose among them, as `algorithm: best` does, and
+  // the steps of these simulations.
   const builder::Untried& untried() const { return untried_; }
 
  private:
   struct System {
-    std::shared_ptr<const libraries::EquippedSystem> spec;  // null if it cannot be built
+    std::shared_ptr<const libraries::EquippedSystem> spec;  // null if it cannot be parsed
     SpareMachine machine;
   };
   System system_of(const config::Node& node, config::Diagnostics& diagnostics);
@@ -81,7 +84,7 @@ class Preparer {
   Purpose purpose_;
   Folding folding_;
   builder::Untried untried_;
-  std::size_t memory_before_;  // bytes
+  std::size_t memory_before_;  // bytes in use without prepared runs, but with the first system
   program::WgTraceFiles traces_;
   std::map<std::string, System> systems_;  // by the text of the node
   std::map<std::pair<const libraries::EquippedSystem*, std::string>, PreparedRunPtr> runs_;
@@ -92,18 +95,19 @@ struct PreparedStudy {
   Scenario scenario;
   std::vector<PreparedRunPtr> runs;             // by number; null if it was not kept (Preparer::has_room)
   std::vector<std::vector<std::string>> notes;  // by number (notes.hpp)
-  std::vector<double> steps;                    // by number: steps of workgroups
+  std::vector<double> steps;                    // by number: estimated steps of the simulated workgroups
   Folding folding = Folding::automatic;
 
-  PreparedRunPtr run(std::size_t number) const;  // prepares the run now if it was not kept
+  PreparedRunPtr run(std::size_t number) const;  // returns a run; prepares it again if it was not kept
 };
 
-// Returns nothing and reports errors if a run cannot be simulated. An error that only some runs have names the first of
-// them.
+// Prepares all runs of a scenario. Returns nothing and reports errors if a run cannot be simulated. The message of an
+// error that only some runs have names the first of these runs.
 std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics);
 
-// Builds the system's first node, or reports at `node` why it cannot be built. Returns null for SimGrid's flow model,
-// for which the machine is only checked, because a process can have only one SimGrid engine.
+// Checks a system by building a machine of its first node, and returns this machine. If it cannot be built, reports an
+// error at `node` and returns null. Also returns null for SimGrid's flow model: a process can have only one SimGrid
+// engine, so the machine is built without it and is good for the check only.
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
                                                config::Diagnostics& diagnostics);
 

@@ -82,8 +82,8 @@ TEST(Prepare, ACheckTimesNoCandidates) {
   }
 }
 
-// A --set below a path that a variant replaces is applied again to the new value. Variants that change other paths keep
-// it, too.
+// If a variant replaces a node that --set has changed, the --set is applied again to the new node. It also holds in
+// variants that change other paths.
 TEST(Prepare, ASetIsSetAgainInWhatAVariantReplaced) {
   const std::string text = system_line + two +
                            "variants:\n  base: {}\n  other: {program: {queues: {a: [{stream: {read: 1 MB}}]}}}\n"
@@ -115,7 +115,8 @@ TEST(Prepare, WhatWasNotKeptIsPreparedAgain) {
 
 int built = 0;  // number of machines built
 
-// The first simulation of each process uses the machine that the check built, even if more simulations follow.
+// The first simulation of each process uses the machine that the check built; every further simulation of this process
+// builds a machine.
 TEST(Prepare, AMachineIsBuiltOnce) {
   core::log_state = {core::LogLevel::debug, [](core::LogLevel, const std::string& text) {
                        if (text == "a machine of 4 ranks is built") ++built;

@@ -1,4 +1,4 @@
-// Shows on stderr what a long command is doing: a line that is redrawn on a terminal, or separate lines.
+// Shows on stderr what a long command is doing, by a line that is redrawn on a terminal, or by separate lines.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Announces works with known numbers of steps, before the first of them begins.
+  // Announces the works of this command, before the first work begins. `steps` has the expected steps of each work.
   void expect(std::vector<double> steps);
   // Returns the memory in which a work reports its progress, also from a forked process.
   core::Pulse* pulse(std::size_t work) const;
   void begins(std::size_t work);
   void ended(std::size_t work);
 
-  void run(std::size_t number, std::size_t runs, const std::string& label);  // a run begins
-  void tick();  // shows the line after the command has taken two seconds
+  void run(std::size_t number, std::size_t runs, const std::string& label);  // call it when a run begins
+  void tick();  // shows the line, once the command has taken two seconds
   void clear();
 
  private:
@@ -54,7 +54,8 @@ class Progress {
   std::unique_ptr<core::Pulse[], void (*)(core::Pulse*)> pulses_;
 };
 
-// "42 %, 1.200 ms simulated, 0.90 M events/s, 1 min 20 s left": `share` of the work was done in `seconds`.
+// Returns a text such as "42 %, 1.200 ms simulated, 0.90 M events/s, 1 min 20 s left". `share` of the work, from 0 to
+// 1, was done in `seconds`.
 std::string told(double share, Time simulated, double events_per_second, double seconds);
 
 }  // namespace moire::study

@@ -16,7 +16,7 @@ using report::Field;
 using report::left;
 using report::right;
 
-// Counts and byte amounts are written as whole numbers.
+// Returns a number for a cell. In JSON a number without a fraction, such as a count, has no decimal point.
 report::Number number(double value) { return {.value = value, .whole_where_it_is = true}; }
 
 std::vector<std::string> metric_names(const StudyResult& result) {
@@ -41,7 +41,8 @@ Cell::Record metrics(const RunResult& result) {
   return record;
 }
 
-// Returns the number of blocks of nodes, of which only one was simulated, and why there are not more blocks.
+// Returns the number of blocks into which the nodes were divided, and why there are not more blocks. Only one block was
+// simulated, on behalf of all. Empty if there is one block and no reason to report.
 Cell simulated(const RunResult& result) {
   if (result.fold.images == 1 && result.fold.why_not.empty()) return {};
   Cell::Record record = {{"blocks", number(result.fold.images)}};
@@ -62,8 +63,8 @@ Cell::List points(const Scenario& scenario) {
   return list;
 }
 
-// Lists every metric of every run. A run may lack metrics of others, because operations differ between variants. CSV
-// has the names of points and variants; JSON also has the changes that these make.
+// Lists every metric of every run. A run may lack metrics that other runs have, because operations differ between
+// variants. CSV has the names of points and variants; JSON also has the changes that points and variants make.
 report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   report::Table table{.key = "runs"};
   const std::vector<std::string> names = metric_names(result);
@@ -110,7 +111,8 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   return table;
 }
 
-// Adds the decisions of operators. Each decision appears once, with the label of the first run that has it.
+// Adds the notes of the runs, such as decisions of operators. Each note appears once, with the label of the first run
+// that has it.
 void add_notes(const Scenario& scenario, const StudyResult& result, report::Document& document) {
   constexpr std::size_t most = 12;
   std::vector<std::string> known;

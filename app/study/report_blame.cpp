@@ -1,4 +1,4 @@
-// The table of what each queue lost while running beside others, and why.
+// Makes the table of the time that each queue lost to each cause while it ran beside other queues.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace moire::study {
 
 namespace {
 
-constexpr double least_us = 0.005;  // half a unit of the second decimal, the last one that is shown
+constexpr double least_us = 0.005;  // smaller times would be shown as 0.00
 
 struct Row {
   const std::string& run;

@@ -43,7 +43,7 @@ std::string row_label(const Metric& metric) {
                      metric.is("<operation>_<phase>_mean_us") ? "mean" : "total per workgroup");
 }
 
-// A table for runs that replay the same recording; each run is a column.
+// Returns a table for runs that replay the same recording. Each run is a column.
 report::Section block(const Scenario& scenario, const StudyResult& result, const std::vector<std::size_t>& runs) {
   report::Table table{.columns = {report::left("time in us"), report::right("recorded")}};
   for (const std::size_t number : runs) {

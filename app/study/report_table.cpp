@@ -1,4 +1,4 @@
-// The tables of a study for people.
+// Makes the tables of a study for people.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using report::left;
 using report::percent;
 using report::right;
 
-// Returns one unit for the times of these runs. Tables in which rows can differ widely have a unit for each row.
+// Returns the unit in which the times of these runs are shown. It fits the longest time.
 report::TimeUnit unit_for(const RunResult* runs, std::size_t count) {
   Time longest;
   for (std::size_t r = 0; r < count; ++r) longest = std::max(longest, runs[r].time);
@@ -98,7 +98,8 @@ std::string last_key(const std::string& path) {
   return dot == std::string::npos ? path : path.substr(dot + 1);
 }
 
-// Headings are the last key of an axis if it is unique, else the whole path.
+// Returns the headings of the axes. A heading is the last key of the axis's path if no other axis has this key, else
+// the whole path.
 std::vector<std::string> axis_headings(const Scenario& scenario) {
   std::vector<std::string> headings;
   for (const Axis& axis : scenario.axes) headings.push_back(last_key(axis.name));
@@ -109,7 +110,7 @@ std::vector<std::string> axis_headings(const Scenario& scenario) {
   return headings;
 }
 
-// The metrics of a single run.
+// Returns the table of all metrics of a single run.
 report::Table metric_list(const RunResult& run) {
   report::Table table{.columns = {left("metric"), right("value"), left("unit")}};
   for (const Metric& metric : run.metrics)
@@ -127,7 +128,7 @@ bool any_ideal(const StudyResult& result) {
                      [](const RunResult& run) { return value_of(run.metrics, "fraction_of_ideal").has_value(); });
 }
 
-// Writes a time in the common unit, or in a smaller unit if the number would be below 0.1.
+// Returns a time in `unit`, or in the unit that fits this time if the number in `unit` would be below 0.1.
 report::Number in_its_unit(Time time, report::TimeUnit unit) {
   report::Number shared = in_unit(time, unit);
   return shared.value < 0.1 ? in_unit(time, report::unit_for(time)) : shared;
@@ -147,7 +148,7 @@ Cell time_cell(const RunResult& run, report::TimeUnit unit) {
   return {};
 }
 
-// The table of one point with variants: a row for each variant.
+// Returns the table of a scenario with variants and one point: a row for each variant.
 report::Table variant_rows(const Scenario& scenario, const StudyResult& result) {
   const report::TimeUnit unit = unit_for(result.runs.data(), result.runs.size());
   const unsigned compared = scenario.compare_to ? report::in::people : 0;
@@ -181,7 +182,7 @@ std::vector<Cell> point_cells(const Scenario& scenario, std::size_t point) {
   return cells;
 }
 
-// The table of points without variants: a row for each point.
+// Returns the table of a scenario with several points and no variants: a row for each point.
 report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   report::Table table;
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
@@ -206,7 +207,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   return table;
 }
 
-// The table of points as rows and variants as columns.
+// Returns the table of a scenario with several points and variants: points are rows, variants are columns.
 report::Table comparison_table(const Scenario& scenario, const StudyResult& result) {
   const std::size_t variants = scenario.variants.size();
   const bool efficiency = scenario.compute_only.has_value();  // shown in place of the reduction

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t most_runs = 10'000;  // a mistake in an axis must not occupy the machine for days
 
-// "128" for a value, "h200x4" for a file, "value 2" for a value without a short name.
+// Returns the label of the value with this index on an axis: "128" for a scalar, "h200x4" for a file, "value 2" for a
+// list or a map.
 std::string label_of(const config::Node& value, std::size_t index) {
   if (value.is_scalar()) return value.text;
   if (value.top && value.place.source) return std::filesystem::path(value.place.source->name).stem().string();
@@ -98,7 +99,7 @@ class ScenarioReader {
     return true;
   }
 
-  // The number of the variant that `key` of `compare` names.
+  // Returns the index of the variant that the key `key` of `compare` names. If there is none, reports an error.
   std::optional<std::size_t> variant(const std::optional<std::string>& name, const config::Node& at, const char* key) {
     std::vector<std::string> names;
     for (const Choice& variant : scenario_.variants) names.push_back(variant.name);
@@ -113,7 +114,7 @@ class ScenarioReader {
     return std::nullopt;
   }
 
-  // An empty value or {} means none, as if the key were absent.
+  // True for an empty value or {}, which count as an absent key.
   static bool none(const config::Node& node) {
     return node.is_null() || (node.is_map() && node.entries.empty() && !node.broken);
   }
@@ -179,7 +180,8 @@ class ScenarioReader {
 
 using Path = std::vector<std::string>;
 
-// Removes "operations" from a queue's path, so that the path does not depend on whether the queue is a list or a map.
+// Returns a path without the key "operations" of a queue. A queue written as a map has this key and a queue written as
+// a list does not, so that paths of both can be compared.
 Path plain(Path path) {
   const bool in_queue = path.size() > 3 && path[0] == "program" && path[1] == "queues";
   if (in_queue && path[3] == "operations") path.erase(path.begin() + 3);
@@ -190,7 +192,8 @@ bool starts_with(const Path& path, const Path& start) {
   return path.size() >= start.size() && std::equal(start.begin(), start.end(), path.begin());
 }
 
-// True if the value itself has a node at the path `rest`; the contents of a file that the value names do not count.
+// True if the value has a node at the path from `rest` to `end`. If the value is the name of a file, the contents of
+// the file do not count.
 bool writes(const config::Node& value, Path::const_iterator rest, Path::const_iterator end) {
   if (rest == end) return true;
   if (value.top) return false;
@@ -204,7 +207,7 @@ bool writes(const config::Node& value, Path::const_iterator rest, Path::const_it
   return below != nullptr && writes(*below, rest + 1, end);
 }
 
-// Rows of the result show the values of axes and --set, so no later change may override them.
+// Reports changes that override a value of an axis or of --set. Rows of the results are labelled with these values.
 class OverwriteCheck {
  public:
   OverwriteCheck(const Scenario& scenario, config::Diagnostics& diagnostics)
@@ -234,7 +237,8 @@ class OverwriteCheck {
     std::string name;
   };
 
-  // Checks `choice`, which is applied after the first `before` changes.
+  // Checks the changes of `choice` against each other and against the first `before` changes of `earlier_`. All of
+  // these apply before `choice`.
   void judge(const Choice& choice, const std::string& name, std::size_t before) {
     for (std::size_t c = 0; c < choice.changes.size(); ++c) {
       const config::Override& change = choice.changes[c];

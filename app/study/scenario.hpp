@@ -1,4 +1,4 @@
-// A scenario file: a system, a program, and how to vary them.
+// A scenario file describes a system, a program, and how to vary them.
 //
 //   description: Fused against bulk-synchronous
 //   system: ../systems/4xh200.yaml
@@ -25,7 +25,8 @@ namespace moire::study {
 
 enum class SummaryKind { mean, max };
 
-// The ideal with which overlapping queues are compared. overlap: the time that the longest queue takes alone.
+// The ideal time with which a run of overlapping queues is compared. none: no comparison. overlap: the time that the
+// longest queue takes when it runs alone.
 enum class Ideal { none, overlap };
 
 struct CompareSpec {
@@ -38,7 +39,8 @@ struct CompareSpec {
   static void describe(config::Describer<CompareSpec>& d);
 };
 
-// The keys of the file. The parts that variants and axes change are parsed for each run, after the changes.
+// The top-level keys of a scenario file. Variants and axes can change `system`, `program`, `perturb` and
+// `operating_point`, so these nodes are parsed for each run, after its changes.
 struct ScenarioSpec {
   std::string description;
   config::Node system;
@@ -67,7 +69,8 @@ struct Scenario {
   std::string name;  // of the file, without folder and extension
   std::string description;
   config::Node tree;
-  std::vector<config::Override> sets;  // --set: already in the tree; applied again below nodes that a choice replaces
+  // The changes by --set. `tree` has them already. They are applied again if a choice replaces a node above their path.
+  std::vector<config::Override> sets;
   std::vector<Axis> axes;
   std::vector<Choice> variants;
   std::optional<std::size_t> compare_to;    // index of a variant
@@ -79,7 +82,7 @@ struct Scenario {
   config::Place ideal_place;
 
   std::size_t points() const;
-  std::size_t runs() const;  // points x variants; the variants of a point follow each other
+  std::size_t runs() const;  // number of points x number of variants, or x 1 without variants
 };
 
 // One simulation of a scenario.
@@ -88,33 +91,35 @@ struct Run {
   std::optional<std::size_t> variant;
   std::vector<const Choice*> choices;  // one for each axis, then the variant
 
-  std::string label() const;  // "128 nodes, fused"; "" if nothing varies
+  std::string label() const;  // returns the names of the choices, such as "128, fused"; "" if there are none
 };
 
-// Runs are numbered from 0; the variant changes fastest, then the last axis.
+// Returns the point, the variant and the choices of a run. Runs are numbered from 0: from one run to the next the
+// variant changes first, then the point of the last axis.
 Run run_of(const Scenario& scenario, std::size_t number);
 std::string label_of_point(const Scenario& scenario, std::size_t point);
 
-// Applies a change to a scenario's tree. The path to a queue's operations and attributes is the same whether the queue
-// is written as a list or as a map.
+// Applies a change to a scenario's tree. Returns false and reports an error if the path does not fit the tree. The path
+// to a queue's operations and attributes is the same whether the queue is written as a list or as a map.
 bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics);
 
 // True if the path is below `system`, `program`, `perturb` or `operating_point`, which define a run.
 bool varies_runs(const config::Override& set);
-// True if the change replaces a node above the path of `set`.
+// True if `change` replaces a node that contains the path of `set`, so that `set` must be applied again.
 bool replaces(const config::Override& change, const config::Override& set);
 
-// Reports axes and variants that override an axis or --set, because the labels of their rows would be wrong.
+// Reports an error if an axis or a variant overrides a value that --set or an earlier axis has set. Rows of the results
+// are labelled with the earlier value, so their labels would be wrong.
 void check_overwrites(const Scenario& scenario, config::Diagnostics& diagnostics);
 
-// Reads a loaded tree to which `sets` have been applied. If there are errors, returns what could be read, so that
-// errors in its runs are found, too.
+// Returns the scenario of a loaded tree to which `sets` have been applied. If there are errors, reports them and
+// returns what could be read, so that the caller can also find errors in the runs.
 Scenario read_scenario(config::Node tree, std::vector<config::Override> sets, config::Diagnostics& diagnostics);
 
-// Empty if the file could not be read.
+// Loads a scenario file and applies `sets`, the texts of --set. Returns nothing if the file could not be read.
 std::optional<Scenario> load_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                       config::Diagnostics& diagnostics);
-// The same for a file that is already loaded.
+// The same for a file that is already loaded as `tree`; the scenario is named after `file`.
 Scenario scenario_of(const std::filesystem::path& file, config::Node tree, std::vector<config::Override> sets,
                      config::Diagnostics& diagnostics);
 

@@ -1,4 +1,4 @@
-// The keys of a scenario file.
+// Describes the keys of a scenario file.
 #include "app/study/scenario.hpp"
 
 namespace moire::study {

@@ -72,7 +72,8 @@ TEST(Scenario, ParametersAreThoseOfAxesThenVariantThenSets) {
               ElementsAre("system.nodes=2", "system.distance=9", "program.size=7", "program.rate=5"));
 }
 
-// The label of a row must be true: a row must not be labelled with a value that another change has overwritten.
+// Rows of the results are labelled with the values of axes and --set. Changes that overwrite such a value are refused,
+// because the label would be wrong.
 
 std::string overwritten(const std::string& changes, const std::vector<std::string>& sets = {}) {
   return read("description: x\nsystem: {nodes: 1, nic: {speed: 1, rate: 2}}\nprogram: {queues: {a: [{x: {n: 1}}]}}\n" +

@@ -20,9 +20,10 @@ namespace moire::study {
 
 namespace {
 
-double percent(double share) { return std::round(share * 1e8) / 1e6; }  // drops meaningless digits
+double percent(double share) { return std::round(share * 1e8) / 1e6; }  // rounded to a millionth of a percent
 
-// Merges phases with the same name, which differ in shape only.
+// Adds up phases with the same name and returns one phase for each name. Phases can share a name if their shapes, the
+// demands per unit of work, differ.
 std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>& phases) {
   std::vector<program::PhaseTotal> merged;
   for (const program::PhaseTotal& phase : phases) {
@@ -38,8 +39,8 @@ std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>&
   return merged;
 }
 
-// Adds the mean time of each phase. For a kernel with a recorded trace also adds the total per workgroup, which
-// explains the kernel's time.
+// Adds the mean time of each phase, over all times that a workgroup executes it. If `workgroups` is not 0, also adds
+// the total time of each phase per workgroup; it shows which phases the kernel's time consists of.
 void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::int64_t workgroups,
                 bool recorded, std::vector<Metric>& metrics) {
   for (const program::PhaseTotal& phase : by_name(phases)) {
@@ -82,14 +83,15 @@ void add_operations(const std::vector<Told>& operations, const Words& words,
   for (const builder::RecordedKernel& kernel : kernels) add_recorded(kernel, words.at(kernel.kernel), metrics);
 }
 
-// Index of the collective's first operation among those of all queues.
+// Returns the index of the collective's first operation among the operations of all queues.
 std::size_t first_operation(const builder::Exchange& exchange, const program::Program& program) {
   std::size_t first = exchange.first;
   for (std::size_t q = 0; q < exchange.queue; ++q) first += program.queues[q].operations.size();
   return first;
 }
 
-// Adds bandwidths as nccl-tests defines them, over the time from the collective's first begin to its last end.
+// Adds algbw and busbw in GB/s as nccl-tests defines them. The time of a collective is from its first begin on any rank
+// to its last end on any rank.
 void add_bandwidths(const replay::Result& result, const PreparedRun& run, const Words& words,
                     std::vector<Metric>& metrics) {
   for (const builder::Exchange& exchange : run.exchanges) {
@@ -141,7 +143,7 @@ struct Begin {
   Time time = Time::max();
   bool kernel = false;
 };
-// The begin of the first workgroup or copy, which excludes enqueueing and launch.
+// Returns the begin of the first workgroup or copy. The time for enqueueing and launching it comes before.
 Begin first_begin(const replay::Result& result) {
   Begin first;
   for (const replay::OperationTimes& operation : result.operations) {
@@ -152,15 +154,16 @@ Begin first_begin(const replay::Result& result) {
   return first;
 }
 
-// Returns the time between two events around the program. The queue records the events, so the time in which the host
-// enqueues the program does not count.
+// Returns the time that two events would show, one recorded in the queue before the program and one after it. It does
+// not contain the time in which the host enqueues the program, because the GPU records the events.
 Time between_events(const replay::Result& result, const host::HostSpec& host) {
   const Begin first = first_begin(result);
   return result.end - first.time + (first.kernel ? host.event_pair : Time{});
 }
 
-// Returns the period of a repeated program. The host enqueues ahead of time, so enqueueing matters only if it takes
-// longer than running. Streams of a host thread (by_host) do not count, because they are not enqueued ahead of time.
+// Returns the period of a program that is repeated. The host enqueues the next repetitions while one runs, so
+// enqueueing matters only if it takes longer than running. Operations of queues that a host thread drives (by_host) do
+// not count, because they are not enqueued ahead of time.
 Time repeated(const replay::Result& result, const program::Program& program, const host::HostSpec& host) {
   const Begin first = first_begin(result);
   std::size_t ahead = 0;
@@ -169,7 +172,7 @@ Time repeated(const replay::Result& result, const program::Program& program, con
   return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 
-// Adds the metrics of all parts of the machine: first traffic, then utilization.
+// Adds the metrics of all parts of the machine: first the traffic of all parts, then their utilization.
 void add_parts(const replay::Result& result, const machine::Machine& machine, std::vector<Metric>& metrics) {
   const auto add = [&metrics](const std::vector<part::MetricInfo>& infos, const std::vector<double>& values,
                               auto form) {
@@ -207,8 +210,8 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   return metrics;
 }
 
-// Adds power and energy of a repeated program, which spends its energy above idle once per period, whatever the length
-// of the period.
+// Adds power and energy of a program that is repeated. A GPU draws its idle power over the whole period of a
+// repetition. It spends the energy beyond idle once per period, however long the period is.
 void add_power(const replay::Result& replayed, const program::Program& program, const machine::Machine& machine,
                RunResult& result) {
   const auto* meters = machine.site().find<part::Meters>();
@@ -238,7 +241,8 @@ void add_power(const replay::Result& replayed, const program::Program& program, 
   if (moved > 0) result.metrics.push_back({"energy_per_moved_byte_pj", rounded(joules * images / moved * 1e12)});
 }
 
-// True if there are values, and no part of the machine whose value differs from `nominal` was used.
+// `values` has one value for each GPU, NIC or link. True if it is not empty, and `used` is false for all whose value
+// differs from `nominal`: the changed values had no effect.
 template <class T>
 bool none_used(const std::vector<T>& values, T nominal, const std::function<bool(std::size_t)>& used) {
   if (values.empty()) return false;
@@ -268,8 +272,8 @@ std::vector<std::string> unfelt(const part::Uneven& uneven, const machine::Machi
     carried.resize(use.size());
     for (std::size_t link = 0; link < use.size(); ++link) carried[link] += use[link].carried.value;
   }
-  // If one block of nodes is simulated on behalf of all, the traffic of single links is not known, so all count as
-  // used.
+  // If one block of nodes is simulated on behalf of all blocks, the traffic of single links is not known. All links
+  // then count as used.
   const bool any = machine.images() > 1;
   const auto moved = [&](std::size_t link) { return any || carried[link] > 0; };
   if (none_used(uneven.nic, 1.0, [&](std::size_t nic) { return moved(2 * nic) || moved(2 * nic + 1); }))
@@ -308,7 +312,7 @@ std::unique_ptr<machine::Machine> machine_for(const PreparedRun& run, const mach
   return machine;
 }
 
-// Logs how busy the parts were, since the busiest part is the bottleneck.
+// Logs how busy each part of the machine was, because the busiest part is the bottleneck.
 void log_busy(const RunResult& result) {
   if (!core::logs(core::LogLevel::info)) return;
   std::string busy;

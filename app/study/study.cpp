@@ -43,7 +43,7 @@ Simulated simulated_of(const ChildReport& report) {
   return simulated;
 }
 
-// Turns the end of a child into a result: its report, or the kind of failure with a reason in one line.
+// Returns the result of a child: what it reported, or the kind of its failure with a reason in one line.
 Simulated simulated_of(const ChildEnd& end) {
   Simulated simulated;
   RunResult& result = simulated.result;
@@ -75,7 +75,7 @@ std::exception_ptr first_failure(const std::vector<ChildEnd>& ends, const StudyR
   return first ? ends[*first].failure : nullptr;
 }
 
-// A label as part of a file name. Letters of other scripts are kept.
+// Returns a label in a form that can be part of a file name. Letters that are not ASCII are kept.
 std::string file_word(const std::string& label) {
   std::string word;
   for (const char c : label) {

@@ -22,10 +22,11 @@ struct ComparisonRow {
   double reduction_percent = 0;
   double speedup = 1;
   std::optional<double> fraction_of_ideal;   // if the run is compared with an ideal
-  std::optional<double> overlap_efficiency;  // 1: all communication is hidden; 0: as little as in the reference variant
+  std::optional<double> overlap_efficiency;  // 1: all communication is hidden; 0: as little as in the reference
 };
 
-// A summary over all points. The mean is arithmetic for reductions and fractions, and geometric for speedups.
+// The mean or the maximum of a variant's comparisons over all points. The mean is arithmetic for reductions, fractions
+// and efficiencies, and geometric for speedups.
 struct SummaryRow {
   SummaryKind kind = SummaryKind::mean;
   std::size_t variant = 0;
@@ -41,35 +42,37 @@ struct StudyResult {
   std::vector<SummaryRow> summary;
   std::vector<std::string> notes;
 
-  // The failure of the first run that did not end well, or the signal that asked to end. Null if this run deadlocked or
-  // all runs ended well.
+  // If a signal asked the command to end: process::Interrupted. Otherwise the exception of the first run that did not
+  // end well. Null if that run deadlocked, or if all runs ended well.
   std::exception_ptr failure;
-  std::size_t ended_well() const;
+  std::size_t ended_well() const;  // number of runs that ended well
 };
 
 struct StudyOptions {
   std::optional<std::filesystem::path> timeline{};
   std::size_t at_once = 1;  // runs in parallel
   Progress::Form progress = Progress::Form::terminal;
-  KeptRuns* kept = nullptr;  // runs simulated before, and where to keep those of this study
+  KeptRuns* kept = nullptr;  // has runs that an earlier command finished, and keeps those of this command; may be null
 };
 
-// The timeline file of each run, by number. A single run uses the given name; otherwise the run's label precedes the
-// extension: "out.pftrace" -> "out.128_fused.pftrace". Labels that give the same file name are numbered:
-// "out.a_b.pftrace", "out.a_b_2.pftrace".
+// Returns the path of the timeline file of each run, by number. The file of a single run has the given name. With
+// several runs the run's label precedes the extension: "out.pftrace" -> "out.128_fused.pftrace". If labels of several
+// runs give the same file name, a number is added: "out.a_b.pftrace", "out.a_b_2.pftrace".
 std::vector<std::filesystem::path> timeline_paths(const std::filesystem::path& given, const Scenario& scenario);
 
-// Simulates the only run of each study in a child process, at most `at_once` in parallel. Results are in the order of
-// the studies.
+// Simulates the only run of each study in a child process, at most `at_once` in parallel. Returns the results in the
+// order of the studies, or throws the first failure. Calls `begin` with the index of each study that starts, and `tick`
+// a few times per second.
 std::vector<RunResult> run_all(const std::vector<const PreparedStudy*>& studies, std::size_t at_once,
                                const std::function<void(std::size_t)>& begin, const std::function<void()>& tick);
 
 // Simulates every run in a child process and shows the progress. The result does not depend on `at_once`. If a run
-// fails or a signal asks to end, the results of the other runs stay. Throws core::RunFailure, before the first
-// simulation, if a timeline cannot be written.
+// fails, the other runs are still simulated. If a signal asks this process to end, the result has the runs that ended
+// before the signal. Throws core::RunFailure, before the first simulation, if a timeline cannot be written.
 StudyResult run_study(const PreparedStudy& study, const StudyOptions& options);
 
-// Computes comparison and summary from the runs.
+// Fills result.comparison and result.summary from result.runs. With `compute_only`, also adds to the runs the metrics
+// of the communication that they do not hide.
 void compare(const Scenario& scenario, StudyResult& result);
 
 std::string_view to_string(SummaryKind kind);

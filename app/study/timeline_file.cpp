@@ -9,7 +9,7 @@ namespace moire::study {
 
 namespace {
 
-// Returns the name of the group of each CU.
+// Returns for each CU of a GPU the name of its CU group.
 std::vector<std::string> cu_groups(const cu::CuArraySpec& compute) {
   std::vector<std::string> names;
   std::int64_t number = 0;

@@ -1,4 +1,5 @@
-// The operations of a program as results report them: operations to which an operator gave the same name count as one.
+// Finds the operations of a program as results report them. Operations to which an operator gave the same name are
+// reported as one operation; they are its parts.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,11 @@ namespace moire::study {
 struct Told {
   replay::OperationTimes times;
   int parts = 1;
-  std::int64_t ranks = 0;  // largest number of ranks that run one of its parts
+  std::int64_t ranks = 0;  // number of simulated ranks that run a part; the largest over the parts
 };
 std::vector<Told> told(const replay::Result& result);
 
-// The word that names of metrics have for an operation, by the operation's name. All parts of an operation share it.
+// Maps the name of an operation to the word that stands for the operation in names of metrics.
 using Words = std::unordered_map<std::string, std::string>;
 Words words_of(const std::vector<Told>& operations);
 

@@ -1,4 +1,4 @@
-// Distributes spans to lanes such that spans on one lane do not overlap.
+// Distributes spans (intervals of time) to the lanes (rows) of a track, so that spans on one lane do not overlap.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace moire::timeline {
 
-// Spans must come in the order of their ends. Each span takes the lane that became free last before the span begins. By
-// this rule there are never more lanes than spans that overlap at one time. (Spans in another order are placed
-// correctly, but on more lanes.) The memory is one entry per lane.
+// Spans should be placed in the order of their ends. Of the lanes that are free when a span begins, the span takes the
+// one that became free last. By this rule, the number of lanes never exceeds the number of spans that overlap at one
+// time. (Spans in another order are placed correctly, but on more lanes.) The memory is one entry per lane.
 class Lanes {
  public:
-  // Returns the number of the lane. A span that begins when an earlier span of the same owner ends gets the same lane.
+  // Places a span and returns the number of its lane. A span that begins when an earlier span of the same owner ends
+  // gets the same lane.
   std::uint32_t place(Time begin, Time end, std::uint64_t owner);
 
   std::uint32_t count() const { return count_; }

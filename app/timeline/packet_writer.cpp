@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::size_t block_size = 256UL * 1024;
 
-// Perfetto's unit of time is 1 ns. Rounding down keeps the order of times, so it makes no slices overlap.
+// Returns a time in Perfetto's unit, 1 ns. Rounding down keeps the order of times, so it makes no slices overlap.
 std::uint64_t timestamp(Time at) { return static_cast<std::uint64_t>(at.ps) / 1000; }
 
 void append_varint(std::string& to, std::size_t value) {

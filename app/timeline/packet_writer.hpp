@@ -1,4 +1,5 @@
-// Writes a stream of Perfetto packets: tracks, events, and interned texts.
+// Writes a stream of Perfetto packets: tracks, events, and interned texts (texts that later packets refer to by
+// number).
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,13 @@ using TrackId = std::uint64_t;
 inline constexpr TrackId root = 0;
 
 // Numbers the texts of one kind, so that packets can refer to a text by its number. At most `most` texts get a number;
-// packets contain any further text itself.
+// packets contain the other texts themselves.
 class InternedTexts {
  public:
   static constexpr std::size_t most = 65536;
 
-  // Returns the number of a text; 0 if `most` other texts have one. Sets `fresh` if the packet must define the number.
+  // Returns the number of a text, from 1; 0 if the text has none because `most` other texts have one. Sets `fresh` to
+  // true if the number is new, so that the packet must define it, and otherwise to false.
   std::uint64_t number(std::string_view text, bool& fresh);
 
  private:
@@ -33,18 +35,19 @@ class InternedTexts {
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> numbers_;
 };
 
-// Writes packets in the order of the calls. Events of one track must come in the order of time. Perfetto does not
-// require this across tracks.
+// Writes packets in the order of the calls. The events of one track must be written in the order of their times. Events
+// of different tracks may be written in any order.
 class PacketWriter {
  public:
   explicit PacketWriter(std::ostream& out);
 
-  // Viewers sort the tracks of one parent by `order`, then by creation.
+  // These functions create a track and return its id. Viewers sort the tracks of one parent by `order`, and tracks of
+  // equal order by their creation.
   TrackId process(std::string_view name, std::int32_t order);
   TrackId track(TrackId parent, std::string_view name, std::int32_t order = 0);
   TrackId counter(TrackId parent, std::string_view name, std::string_view unit, std::string_view description);
 
-  // An event is written as begin_event(), its attributes, end_event().
+  // An event takes several calls: begin_event(), then one for each of its attributes, then end_event().
   void begin_event(TrackId track, perfetto::TrackEvent::Type type, Time at);
   void name(std::string_view text);
   void category(std::string_view text);
@@ -55,7 +58,7 @@ class PacketWriter {
   void ends_flow(std::uint64_t flow);
   void end_event();
 
-  // True if all bytes reached the stream.
+  // Writes the waiting packets to the stream. Returns true if the stream has taken all bytes so far.
   bool flush();
 
  private:

@@ -25,7 +25,7 @@ FlagName name_of(const program::Program& program, program::FlagRef flag) {
   return {fmt::format("{}[{}]", array, place.index), array};
 }
 
-// The name of a span in which a workgroup waits, such as "wait flag slice_ready[1]" or "wait cu slot".
+// Returns the name of a span in which a workgroup waits, such as "wait flag slice_ready[1]" or "wait cu slot".
 std::string name_of_wait(const program::Program& program, const program::WorkgroupSpan& span) {
   const char* reason = program::to_string(span.reason);
   if (span.flag == program::no_flag) return fmt::format("wait {}", reason);
@@ -45,13 +45,14 @@ GpuTracks& PerfettoTimeline::gpu(Rank rank) {
   return *tracks;
 }
 
-// The caller may add annotations and must end the event.
+// Begins the slice of a span. The caller may then add annotations, and must call end_slice().
 void PerfettoTimeline::begin_slice(TrackId track, std::string_view category, std::string_view name, Time begin,
                                    Time end) {
   writer_.begin_event(track, TrackEvent::SLICE_BEGIN, begin);
   writer_.category(category);
   writer_.name(name);
-  // Below 1 us, rounding to 1 ns may change the duration by more than 0.1 %.
+  // The times of a slice are rounded to 1 ns. Below 1 us, this may change its duration by more than 0.1 %, so the exact
+  // duration is an annotation.
   if (end - begin < Time::from_us(1)) writer_.annotate("duration_ps", (end - begin).ps);
 }
 
@@ -90,7 +91,8 @@ void PerfettoTimeline::workgroup(const program::WorkgroupSpan& span) {
     return;
   }
   ++totals_.workgroups;
-  // Identifies a workgroup's strand among those that are resident at the same time.
+  // A workgroup may have several strands: sequences of steps that run concurrently. `owner` identifies a strand among
+  // those that are resident at the same time.
   const std::uint64_t owner = (std::uint64_t{span.queue} << 48) ^ (std::uint64_t{span.strand} << 40) ^
                               static_cast<std::uint64_t>(span.workgroup);
   const TrackId track = gpu(span.rank).workgroups(span.cu).place(span.begin, span.end, owner);

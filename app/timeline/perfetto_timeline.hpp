@@ -1,7 +1,8 @@
 // Writes a timeline of a replay for ui.perfetto.dev. docs/how-to/read-a-timeline.md explains the tracks.
 //
-// A span is written as soon as it is over and is not kept. Memory is needed for each track and lane, and for each of
-// the first 65,536 different texts of a kind.
+// A span is the interval of an operation, a copy, a put, or a step of a workgroup. It is written as soon as it is over
+// and is not kept. Memory is needed for each track and lane, and for each of the first 65,536 different texts of a kind
+// (names, categories, keys and values of annotations).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@
 namespace moire::timeline {
 
 struct Options {
-  // After this many spans (of workgroups, operations, copies, puts), workgroup spans are left out and all others are
-  // still written. A workgroup span takes about 60 bytes.
+  // After this many spans (of workgroups, operations, copies and puts together), spans of workgroups are left out; all
+  // other spans are still written. A span of a workgroup takes about 60 bytes.
   std::uint64_t max_events = 2'000'000;
 };
 
@@ -47,7 +48,8 @@ class PerfettoTimeline final : public program::Observer {
   void copy(const program::CopySpan& span) override;
   void load(std::string_view capacity, program::Rank rank, Time now, double units_per_second, double rate) override;
 
-  // Call after the run, even after a deadlock. False if the stream did not take all bytes.
+  // Completes the timeline. Call it after the run, even after a deadlock. Returns false if the stream did not take all
+  // bytes.
   bool finish();
 
   const Totals& totals() const { return totals_; }

@@ -60,7 +60,7 @@ class Reading {
     for (const auto& [track, slice] : open) ADD_FAILURE() << "slice " << slice.name << " never ends";
   }
 
-  // "rank 0 (node 0 GPU 0) / queues / compute"
+  // Returns the names of a track and its parents, such as "rank 0 (node 0 GPU 0) / queues / compute".
   std::string path(std::uint64_t track) const {
     const perfetto::TrackDescriptor& t = tracks.at(track);
     return t.has_parent_uuid() ? path(t.parent_uuid()) + " / " + t.name() : t.name();
@@ -312,8 +312,8 @@ TEST_F(PerfettoTimelineTest, PastTheCapOnlyWorkgroupsAreLeftOut) {
   EXPECT_TRUE(reading.find("201 workgroup spans are left out up to here"));
 }
 
-// Returns the bytes of a random run with spans in the order of their ends. The class Reading checks them for order,
-// overlap, slices that never end, and flows.
+// Returns the timeline of a random run, whose spans come in the order of their ends. The class Reading checks order and
+// overlap of the slices, that every slice ends, and the flows.
 std::string random_run(std::uint64_t cap) {
   const program::Program program = two_queues(4);
   std::ostringstream out;

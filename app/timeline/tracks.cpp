@@ -10,7 +10,7 @@ namespace moire::timeline {
 
 namespace {
 
-// Returns the entry of a map; `make` creates it if there is none.
+// Returns the entry of a map. If there is none, `make` creates it.
 template <class Map, class Key, class Make>
 typename Map::mapped_type& find_or_make(Map& map, const Key& key, Make make) {
   auto found = map.find(key);

@@ -1,5 +1,5 @@
-// The tracks of a timeline, which are created on first use. Each GPU is a process. Below a process are the GPU's
-// queues, the sections that hardware parts declare, flags and loads.
+// The tracks of a timeline, which are created on first use. Each GPU is a process of the trace. Its tracks are grouped
+// into sections: queues, the sections that hardware parts declare, flags, and loads.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct Layout {
   std::vector<std::string> cu_groups{};
 };
 
-// Lanes with the same name and parent, which viewers show as one track.
+// A track for spans that may overlap. It consists of lanes with the same name and parent, which viewers show as one
+// track.
 class LanedTrack {
  public:
   LanedTrack(PacketWriter& writer, TrackId parent, std::string name, std::int32_t order)
@@ -55,7 +56,8 @@ class GpuTracks {
 
  private:
   const part::TimelineSection& declared(program::SpanKind spans) const;
-  // `place`: position in the order of display, which is queues, the sections of the parts, flags, loads.
+  // Returns the track of a section, and creates it on first use. `place` is its position on the screen: queues come
+  // first, then the sections of the hardware parts, then flags, then loads.
   TrackId section(std::size_t place, std::string_view name);
   TrackId section(const part::TimelineSection& of);
   LanedTrack unit(const part::TimelineSection& of, TrackId parent, std::uint32_t number);

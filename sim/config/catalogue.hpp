@@ -22,11 +22,11 @@ class Catalogue {
   std::vector<std::string> names() const;  // in the order added
   const Description* find(std::string_view name) const;
 
-  // One line per component.
+  // Returns a list of all components, with one line per component.
   std::string list() const;
 
-  // Help for "hbm", "hbm.bandwidth" or, through nested specs, "gpu.hbm.bandwidth". If the topic is unknown, returns
-  // nothing and adds a diagnostic without a place.
+  // Returns the help for a topic: "hbm", "hbm.bandwidth" or, through nested specs, "gpu.hbm.bandwidth". If the topic is
+  // unknown, returns nothing and adds a diagnostic without a place.
   std::optional<std::string> explain(std::string_view topic, Diagnostics& diagnostics) const;
 
   std::string markdown(const Description& component) const;  // one reference page

@@ -1,5 +1,5 @@
-// A Codec for each C++ type that members of specs can have. It states the YAML form of the type, reads a value from a
-// node, and shows a default.
+// Defines a Codec for each C++ type that members of specs can have. A Codec states the YAML form of its type, reads a
+// value of the type from a node, and formats a default value for help.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,5 @@
-// What a spec declares about itself, without its C++ type. Parsing, `moire explain` and the reference pages use it.
+// The description that a spec gives of itself, without its C++ type. Parsing, `moire explain` and the reference pages
+// use this description.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ std::vector<Diagnostic> in_order(std::vector<Diagnostic> all) {
     return std::tuple(rank.at(file_of(a.place)), a.place.line, a.place.col) <
            std::tuple(rank.at(file_of(b.place)), b.place.line, b.place.col);
   });
-  // Remove duplicates: a file that is included twice and a value that has an alias are read twice.
+  // The same error may be reported twice, because a file that is included twice, or a value with an alias, is read
+  // twice.
   std::set<std::string> told;
   std::erase_if(all, [&told](const Diagnostic& d) { return !told.insert(d.str()).second; });
   return all;
@@ -35,7 +36,8 @@ std::string lines(const std::vector<Diagnostic>& all) {
   return out;
 }
 
-// Number of bytes of the first character of a text; 0 if it is not valid UTF-8 (Unicode standard, table 3-7).
+// Returns the number of bytes of the first character of a text, or 0 if this character is not valid UTF-8 (Unicode
+// standard, table 3-7).
 std::size_t character(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

@@ -30,9 +30,10 @@ class Diagnostics {
   bool ok() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
 
-  // All errors without duplicates: files in the order of their first error, and each file from top to bottom.
+  // Returns all errors without duplicates: files in the order of their first error, and each file from top to bottom.
   std::vector<Diagnostic> sorted() const;
-  // The first `told` errors with one line each, then the number of the remaining errors. Every line ends in a newline.
+  // Returns the first `told` errors with one line each, then a line with the number of the remaining errors. Every line
+  // ends in a newline.
   std::string str() const;
   static constexpr std::size_t told = 100;
 
@@ -44,13 +45,13 @@ class Diagnostics {
   std::vector<Diagnostic> warnings_;
 };
 
-// Offset of the first byte that is not valid UTF-8, or the size of the text.
+// Returns the offset of the first byte that is not valid UTF-8, or the size of the text if all bytes are valid.
 std::size_t valid_utf8(std::string_view text);
 
 // Makes a user's text safe for terminals: control characters and bytes that are not UTF-8 become escapes like \x1b.
 std::string printable(std::string_view text);
 
-// printable(text) in single quotes. Only the first 60 bytes of a longer text are shown.
+// Returns printable(text) in single quotes. Of a text that is longer than 60 bytes, only the first 60 bytes are shown.
 std::string in_quotes(std::string_view text);
 
 }  // namespace moire::config

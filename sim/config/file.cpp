@@ -18,7 +18,8 @@ namespace {
 
 std::string or_else(const std::string& remedy, const char* general) { return remedy.empty() ? general : remedy; }
 
-// Moire opens a file more than once (to detect its kind and to read it), but a pipe can be read only once.
+// Returns the problem of a name that is neither a regular file nor a folder. Pipes are refused because Moire opens a
+// file more than once (to detect its kind and to read it), but a pipe can be read only once.
 Problem no_file(fs::file_type type) {
   switch (type) {
     case fs::file_type::fifo:

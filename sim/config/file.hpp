@@ -29,7 +29,8 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
 // Reads a whole file. Returns nothing and reports why if it cannot be read, has more than `most` bytes, or is not
 // UTF-8.
 std::optional<std::string> read_plain(const FileAsked& asked, std::uintmax_t most, Diagnostics& diagnostics);
-// The same for an open file, which is read block by block: `next` fills a block and returns the number of bytes.
+// Does the same with a file that is already open. The function `next` reads up to `size` bytes of the file into `block`
+// and returns their number, or 0 at the end; it may decompress the bytes.
 std::optional<std::string> read_blocks(const FileAsked& asked, std::istream& in, std::uintmax_t most,
                                        const std::function<std::size_t(char* block, std::size_t size)>& next,
                                        Diagnostics& diagnostics);

@@ -47,7 +47,8 @@ class Loader {
   Loader(Diagnostics& diagnostics, const LoadOptions& options)
       : diagnostics_(diagnostics), options_(options), budget_(options.nodes) {}
 
-  // `asked` is the place of the include that names the file. It is empty for the first file.
+  // Reads a file and the files that it includes. `asked` is the place of the include that names the file; it is empty
+  // for the first file.
   std::optional<Node> file(const fs::path& path, const Place& asked) {
     const fs::path shown = path.lexically_normal();
     std::error_code error;
@@ -141,7 +142,7 @@ std::optional<Node> with_overrides(std::optional<Node> root, const std::vector<O
   return root;
 }
 
-// Finds the first '=' outside quotes, because a quoted key may contain '='.
+// Returns the index of the first '=' outside of quotes, because a quoted key may contain '='.
 std::size_t find_equals(std::string_view text) {
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

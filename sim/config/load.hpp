@@ -22,12 +22,13 @@ struct LoadOptions {
 };
 
 // Returns nothing only if no tree can be built (unreadable file, invalid YAML). Other errors (duplicate key, missing
-// include, invalid override) are added to `diagnostics` and mark the tree as broken. Parsing it then fails as well, so
-// that a caller who continues reports them together with errors of the schema.
+// include, invalid override) are added to `diagnostics` and mark the tree as broken. Parsing a broken tree into a spec
+// fails as well, so that a caller who continues reports these errors together with the errors of the spec.
 std::optional<Node> load(const std::filesystem::path& file, const std::vector<Override>& overrides,
                          Diagnostics& diagnostics, const LoadOptions& options = {});
 
-// The same for a text in memory. Messages show `name` as the file, and relative paths start at the folder of `name`.
+// Does the same with a text in memory. Messages show `name` as the file, and relative paths start at the folder of
+// `name`.
 std::optional<Node> load_text(const std::string& name, const std::string& text, const std::vector<Override>& overrides,
                               Diagnostics& diagnostics, const LoadOptions& options = {});
 

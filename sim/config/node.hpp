@@ -35,7 +35,9 @@ struct Node {
   Node* find(std::string_view key);
   std::vector<std::string> keys() const;
   std::size_t count() const;  // number of nodes in this tree, including this one
-  Node as_written() const;    // this tree without overrides; files that overrides include are kept
+  // Returns this tree without overrides: with the values that overrides replaced, and without the keys that overrides
+  // added. An added key whose value is an included file is kept.
+  Node as_written() const;
 };
 
 struct Node::Entry {

@@ -32,7 +32,8 @@ std::string path_text(const std::vector<std::string>& path, std::size_t segments
   return fmt::format("{}", fmt::join(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(segments), "."));
 }
 
-// The item of a list that `segment` selects; reports and returns nullptr if there is none.
+// Returns the item of a list that segment `depth` of the override's path selects. If there is no such item, reports
+// this and returns nullptr.
 Node* item_of(Node& list, const Override& change, std::size_t depth, Diagnostics& diagnostics) {
   const std::string& segment = change.path[depth];
   std::size_t index = 0;
@@ -95,8 +96,8 @@ Node* step(Node& at, const Override& change, std::size_t depth, Diagnostics& dia
   return &node.entries.back().value;
 }
 
-// Marks `node` and all nodes below it, because a later stage may read any of them alone. Files that an override
-// includes are exempt: they must still state the sources of their numbers.
+// Stores the text of an override in `node` and in all nodes below it, because a later stage may read any of these nodes
+// alone. Files that an override includes are exempt: they must still state the sources of their numbers.
 void mark(Node& node, const std::shared_ptr<const std::string>& text) {
   if (node.top) return;
   node.override_text = text;

@@ -36,7 +36,8 @@ struct ListForm {
 // reported at the place of this node.
 std::optional<Override> make_override(std::string_view path, const Node& value, Diagnostics& diagnostics);
 
-// Returns false and reports at the override's place if the path leads through a scalar or past the end of a list.
+// Applies an override to the tree `root`. Returns false and reports at the override's place if the path leads through a
+// scalar or past the end of a list.
 bool apply(const Override& change, Node& root, Diagnostics& diagnostics, const ListForm* form = nullptr);
 
 }  // namespace moire::config

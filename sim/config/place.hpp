@@ -23,10 +23,10 @@ struct Place {
   int line = 0;
   int col = 0;
 
-  std::string str() const;  // "file:line:col", "--set a=1", or "" for nowhere
+  std::string str() const;  // "file:line:col", "--set a=1", or "" if the place has no source
 };
 
-// The place of a byte in a text.
+// Returns the place of the byte with index `at` in a text.
 Place place_in(std::shared_ptr<const Source> source, std::string_view text, std::size_t at);
 
 }  // namespace moire::config

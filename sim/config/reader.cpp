@@ -183,7 +183,8 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// Remedies say what a user can do. The messages of the YAML parser are about the grammar of YAML.
+// Returns the remedy for an error of the YAML parser. The parser's messages name rules of the grammar of YAML, but a
+// remedy says what the user can do.
 std::string yaml_remedy(const std::string& message) {
   const auto says = [&message](const char* part) { return message.find(part) != std::string::npos; };
   if (says("illegal map value")) return "put quotes around a text that contains ': ', and check the indentation";

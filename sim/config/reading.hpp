@@ -24,8 +24,7 @@ struct Provenance {
   Place place;
 };
 
-// The context of the value that is being read. Each level of the tree gets its own copy, with the context of that
-// level.
+// The context of the value that is being read. Each level of the tree gets its own copy, which describes this level.
 struct Reading {
   Diagnostics* diagnostics = nullptr;
   std::vector<Provenance>* provenance = nullptr;  // may be null
@@ -37,8 +36,8 @@ struct Reading {
   std::optional<std::string> stated_source;          // the source of an enclosing {value: [...], source: x}
   std::optional<double> stated_residual;
 
-  Reading at(std::string_view key, const Node& value) const;                   // for the entry of a map
-  Reading at(std::size_t index, const Node& value) const;                      // for the item of a list
+  Reading at(std::string_view key, const Node& value) const;                   // returns the context of a map's entry
+  Reading at(std::size_t index, const Node& value) const;                      // returns the context of a list's item
   void enter(const Node& value);                                               // adopts the node's file and override
   std::string name() const;                                                    // "'hbm.bandwidth'", or "the top level"
   bool fail(const Node& at, std::string what, std::string remedy = {}) const;  // reports "<name> <what>"; returns false

@@ -20,7 +20,7 @@ struct Scalar {
 
 enum class Kind { number, other };  // a sourced spec requires sources for numbers only
 
-// Example of the required sourced form, filled in with the user's value.
+// Returns an example of the sourced form that is required here, with the user's value.
 std::string sourced_example(const Node& value, const Reading& reading) {
   const bool known = reading.file && !reading.file->references.empty();
   const std::string key = known ? reading.file->references.begin()->first : "datasheet";
@@ -65,8 +65,8 @@ bool within_limits(double value, const Scalar& scalar) {
                              "must be " + (wanted.empty() ? "0 or more" : wanted));
 }
 
-// Rounds to whole bytes, and reports a size that is not whole. The rounding error of a product of number and unit is
-// tolerated: 23.77 kB are 23,770 B.
+// Rounds `bytes` to a whole number. Reports an error and returns false if `bytes` was not whole. A rounding error of
+// the product of number and unit is tolerated: 23.77 kB are 23,770 B.
 bool whole(double& bytes, const Scalar& scalar) {
   const double rounded = std::round(bytes);
   if (std::abs(bytes - rounded) > 1e-12 * std::abs(bytes))

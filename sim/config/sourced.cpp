@@ -1,5 +1,5 @@
-// Reads the sourced form {value: 4.8 TB/s, source: datasheet, residual: 3 %} and the map `sources:`, which has the key
-// `datasheet` in this example.
+// Reads the sourced form {value: 4.8 TB/s, source: datasheet, residual: 3 %}, and the map `sources:` of a file, which
+// in this example gives the full text of the source `datasheet`.
 #include <fmt/format.h>
 
 #include "sim/config/reading.hpp"

@@ -21,7 +21,7 @@
 
 namespace moire::config {
 
-// The innermost value type of lists, maps and optionals, to which limits apply.
+// The innermost value type of lists, maps and optionals. The limits of a field apply to values of this type.
 template <class M>
 struct LeafOf {
   using type = M;
@@ -131,7 +131,7 @@ class Describer {
     out_.meaning = std::move(meaning);
   }
 
-  // Every number of this spec must be written as {value: ..., source: ...}.
+  // States that every number of this spec must be written as {value: ..., source: ...}.
   void sourced() { out_.sourced = true; }
 
   template <class Base, class M>
@@ -145,8 +145,9 @@ class Describer {
     return FieldBuilder<M>(added);
   }
 
-  // A key whose value another reader parses with read_at(), because its spec `component` is in a folder that this
-  // spec's folder must not include. The key has no member in T; only messages and help know it.
+  // Describes a key whose value another reader parses with read_at(). `component` is the name of the value's spec,
+  // which is in a folder that this spec's folder must not include. The key has no member in T. It is described so that
+  // it is not an unknown key, and so that help and messages can name it.
   FieldBuilder<Node> field_elsewhere(std::string key, std::string component, std::string meaning) {
     Field& added = out_.fields.emplace_back();
     added.key = std::move(key);
@@ -158,8 +159,8 @@ class Describer {
     return FieldBuilder<Node>(added);
   }
 
-  // Runs after all fields were read without error. A returned problem is reported at the place of the spec or of the
-  // named field.
+  // Adds a check that runs after all fields were read without error. The problem that `run` returns is reported at the
+  // place of the spec, or of the value of `key`.
   void check(std::function<std::optional<Problem>(const T&)> run) { check("", std::move(run)); }
   void check(std::string key, std::function<std::optional<Problem>(const T&)> run) {
     out_.checks.push_back(
@@ -200,12 +201,12 @@ std::optional<T> parse(const Node& node, Diagnostics& diagnostics, std::vector<P
   return spec;
 }
 
-// Follows `keys` from `root` and sets `reading` for the node that it returns; null if a key is missing.
+// Returns the node at the path `keys` below `root`, or null if a key is missing. Sets `reading` to the node's context.
 const Node* descend(const Node& root, std::initializer_list<std::string_view> keys, Reading& reading);
 
-// Reads one value of a tree whose other parts other readers parse (Describer::field_elsewhere). If the value is absent,
-// `out` is unchanged. Returns false with the reasons in `diagnostics` if the value is invalid. `path` is the path of
-// the root in its tree.
+// Reads the value at the path `keys` below `root`, for a key that is described with Describer::field_elsewhere. If the
+// value is absent, `out` is unchanged. Returns false with the reasons in `diagnostics` if the value is invalid. `path`
+// is the path of `root` in its file, for messages.
 template <class M>
 bool read_at(const Node& root, std::initializer_list<std::string_view> keys, M& out, Diagnostics& diagnostics,
              std::vector<Provenance>* provenance = nullptr, std::string path = {}) {

@@ -97,7 +97,8 @@ std::string write_like(Dimension dimension) {
   return fmt::format("write a {} like {}", dimension_name(dimension), dimension_example(dimension));
 }
 
-// Case distinguishes bits from bytes and milli from mega, so all spellings that differ only by case are offered.
+// Returns the remedy for an unknown unit. Upper and lower case distinguish bits from bytes and milli from mega, so all
+// known units that differ from `unit` only by case are offered.
 std::string unit_suggestion(std::string_view unit, Dimension dimension) {
   std::vector<std::string> symbols;
   for (const Unit& u : units()) {

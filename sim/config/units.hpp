@@ -25,7 +25,8 @@ struct Bounds {
 };
 Bounds bounds_of(Dimension dimension);
 
-// Sets `value` to the number in base units, with its sign; returns nothing if the text is valid.
+// Sets `value` to the quantity in base units, which may be negative. Returns nothing if the text is valid, else the
+// problem.
 std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension, double& value);
 
 std::string format_quantity(double value, Dimension dimension);  // 67108864 -> "64 MiB"

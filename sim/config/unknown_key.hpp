@@ -7,8 +7,8 @@
 
 namespace moire::config {
 
-// Reports that a spec has no such key. `more` lists keys that the map may have in addition, because another reader
-// reads them.
+// Reports that the spec of `description` does not have the key of `entry`. `more` lists keys that the map may have in
+// addition, because another reader reads them.
 void report_unknown(const Node::Entry& entry, const Description& description, Diagnostics& diagnostics,
                     const std::vector<std::string>& more = {});
 

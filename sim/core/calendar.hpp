@@ -1,8 +1,8 @@
 // The event calendar: fires events in an order that is the same on every machine.
 //
-// Events fire by (time, component, sequence). A component is a number that the caller of schedule() chooses. Among
-// events of the same time, the lowest component fires first. Within a component, the event that was scheduled first
-// fires first. The order never depends on memory addresses or on the wall clock.
+// Events fire in the order of their times. A component is a number that the caller of schedule() chooses. Among events
+// of the same time, those with the lowest component fire first. Among events of the same time and component, the event
+// that was scheduled first fires first. The order never depends on memory addresses or on the wall clock.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // A flag is a counter in the memory of a rank. Workgroups, copies and NICs raise flags, and workgroups wait for flags.
 //
 // The time of a raise is often known beforehand, because the store that raises the flag takes a fixed latency. If a
-// flag is `in_order`, no later call of raise_at() can raise it earlier. Its waiters therefore learn at once at which
-// time their target will be reached, and the raise needs no event in the calendar.
+// flag is `in_order`, a call of raise_at() never raises it before the raises of earlier calls. Its waiters therefore
+// learn at the call at which time their target will be reached, and the raise needs no event in the calendar.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ using FlagId = std::uint32_t;
 class FlagWaiter {
  public:
   virtual ~FlagWaiter() = default;
-  // The flag reaches its target at `at`, which is now or later. Implementations may call Flags::wait().
+  // Called once per wait: the flag reaches the target at `at`, which is now or later. Implementations may call
+  // Flags::wait().
   virtual void reaches(std::uint64_t payload, Time at) = 0;
 
  protected:
@@ -43,8 +44,8 @@ class Flags final : private EventSink {
   // Raises the flag by one at time `at`. Returns the time of the raise, which can be later than `at`: an `in_order`
   // flag never rises before the raises of earlier calls.
   Time raise_at(FlagId id, Time at);
-  // The time at which the flag reaches `target`: now if the flag has reached it, a later time, or Time::max() if the
-  // time is not known yet.
+  // Returns the time at which the flag reaches `target`: now if the flag has reached it, a later time if this time is
+  // known, else Time::max().
   Time reached(FlagId id, std::int64_t target) const;
   // Calls waiter.reaches() once it is known when the flag reaches `target`. If this time is known already, the call
   // comes before wait() returns.
@@ -56,7 +57,8 @@ class Flags final : private EventSink {
     FlagWaiter* waiter = nullptr;
     std::uint64_t payload = 0;
   };
-  // All waiters that have not been told a time, sorted by flag and then by the order in which they began to wait.
+  // Returns all waiters that have not been told a time, sorted by flag and then by the order in which they began to
+  // wait.
   std::vector<Waiter> waiting() const;
 
  private:

@@ -8,7 +8,7 @@ namespace moire::core {
 
 inline constexpr double flag_bytes = 24;  // memory of one flag in core::Flags, in bytes
 
-// The limit in bytes. By default it is the memory that is available on the machine.
+// Returns the limit in bytes. By default, the limit is the memory that is available on the machine.
 double memory_limit();
 void set_memory_limit(double bytes);
 

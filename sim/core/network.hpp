@@ -35,17 +35,19 @@ class Topology {
   // routes from and to switches too.
   virtual void route(EndpointId source, EndpointId destination, std::uint32_t flow,
                      std::vector<LinkId>& path) const = 0;
-  // Number of routes among which the packets of one queue pair alternate. If it is above 1, the argument `flow` of
-  // route() is the number of a route. All routes of a pair begin with the same link and have the same number of links.
+  // Returns the number of routes among which the packets of one queue pair alternate. If this number is above 1, the
+  // argument `flow` of route() is the number of a route. All routes of a queue pair begin with the same link and have
+  // the same number of links.
   virtual std::uint32_t routes(EndpointId /*source*/, EndpointId /*destination*/) const { return 1; }
-  // The endpoint that a link belongs to. Messages that reach a link at the same time are ordered by the positions of
-  // their source and destination relative to this endpoint. So the order does not depend on which endpoint is number 0.
+  // Returns the endpoint that a link belongs to. Messages that reach a link at the same time are ordered by the
+  // positions of their source and destination, counted from this endpoint. So the order does not depend on which
+  // endpoint is number 0.
   virtual EndpointId home(LinkId link) const = 0;
   // True if the topology and its routes stay the same when every endpoint e is replaced by endpoint e + by (modulo the
   // number of endpoints). Routes over links that turned() maps to themselves are exempt.
   virtual bool turns(EndpointId /*by*/) const { return false; }
-  // If turns(by) is true: the link that endpoint e + by uses where endpoint e uses `link`. This is `link` itself if all
-  // endpoints share it.
+  // If turns(by) is true, returns the link that endpoint e + by uses where endpoint e uses `link`. Returns `link`
+  // itself if all endpoints share `link`.
   virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }
 };
 
@@ -54,7 +56,8 @@ class Topology {
 class Receiver {
  public:
   virtual ~Receiver() = default;
-  // `at` is now or later. Messages of one queue pair arrive in the order of these calls.
+  // Called once per message. `at` is the arrival time, now or later. Messages of one queue pair arrive in the order of
+  // these calls.
   virtual void arrives(std::uint64_t payload, Time at) = 0;
 
  protected:
@@ -85,7 +88,7 @@ class Network {
   virtual void send(const Message& message) = 0;
   virtual Bytes injected() const = 0;
   virtual Bytes delivered() const = 0;
-  // Traffic until now per link, in the topology's order.
+  // Returns the traffic of each link until now, in the order of Topology::links().
   virtual std::vector<LinkUse> use() const = 0;
 };
 

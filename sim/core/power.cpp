@@ -35,7 +35,7 @@ double scaled(double x, int exponent) {
   return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent_bias + exponent) << mantissa_bits);
 }
 
-// e^x = 2^k e^r with an integer k and |r| <= ln2 / 2. e^r is computed by its Taylor series up to r^16 / 16!.
+// Returns e^x = 2^k e^r, with an integer k and |r| <= ln2 / 2. e^r is computed by its Taylor series up to r^16 / 16!.
 double exponential(double x) {
   constexpr int terms = 16;
   const double k = floor_of(x / ln2 + 0.5);
@@ -55,7 +55,8 @@ constexpr std::array<double, 11> odd_inverses = [] {
 
 }  // namespace
 
-// ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)) for x = m 2^k with m in [1/sqrt2, sqrt2), so |argument| < 0.172.
+// ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)) for x = m 2^k with m in [1/sqrt2, sqrt2). So the argument of artanh is
+// below 0.172 in absolute value, and the series of artanh converges fast.
 double logarithm(double x) {
   int k = 0;
   double m = mantissa_of(x, k);  // exact

@@ -4,7 +4,7 @@
 
 namespace moire::core {
 
-// `base` must be above 0. The relative error is below 1e-14 if |exponent * ln(base)| < 100.
+// Returns base^exponent for base > 0. The relative error is below 1e-14 if |exponent * ln(base)| < 100.
 double power(double base, double exponent);
 
 // Returns ln(x) for x > 0.

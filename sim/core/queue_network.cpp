@@ -15,13 +15,14 @@ namespace moire::core {
 
 namespace {
 
-// A turn sends at most 1 / turns_waiting of the bytes that wait at the port. A message then waits much less for single
-// turns of other flows than for all their bytes. A larger value would be more exact and slower: 16, 64, 256 and 512
-// were compared (docs/decisions.md, 2026-11-24, "the turns of a port").
+// A turn sends at most 1 / turns_waiting of the bytes that wait at the port, but not less than a packet. The time that
+// a message waits for the turn of another flow is then short compared with the time to send all waiting bytes. A larger
+// value would be more exact and slower: 16, 64, 256 and 512 were compared (docs/decisions.md, 2026-11-24, "the turns of
+// a port").
 constexpr double turns_waiting = 256;
 
 // Prefetch distances of serve_heads(), in chunks: a chunk is prefetched fetch_chunk chunks before it is served, its hop
-// and its flow fetch_rest chunks before. The values are not tuned.
+// and its flow fetch_rest chunks before it is served. The values are not tuned.
 constexpr std::size_t fetch_chunk = 12, fetch_rest = 6;
 
 }  // namespace
@@ -83,8 +84,8 @@ QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetwork
 
 void QueueNetwork::send(const Message& message) {
   MOIRE_INVARIANT(message.bytes.value >= 1 && message.receiver != nullptr, "a message needs a byte and a receiver");
-  // A switch sends only what it has received. So switches_send_ is set before a switch sends. From then on, every link
-  // serves the chunks of switches and all other chunks in the order of their times (Port::heads).
+  // A switch sends only what it has received, so switches_send_ is set at the first message to a switch. From then on,
+  // every link serves the chunks of switches and all other chunks in the order of their times (Port::heads).
   if (message.destination >= topology_.endpoints()) switches_send_ = true;
   MOIRE_INVARIANT(message.source < topology_.endpoints() || switches_send_, "a switch sends unasked");
   end_flows();
@@ -203,7 +204,7 @@ void QueueNetwork::enqueue(Port& port, Index index, Time at) {
   port.last = index;
 }
 
-// Offers the flows of a port whose credits return at `at`.
+// Adds the flows of a port whose credits return at time `at` to `offers`.
 void QueueNetwork::unblock(Port& port, Time at, std::vector<Offer>& offers) {
   while (!port.blocked.empty() && port.blocked.front().until == at) {
     const Index index = port.blocked.front().flow;
@@ -413,7 +414,7 @@ void QueueNetwork::forward(Index index, Time at) {
   batch(batch_of(head)).heads.push_back({head, chunk.path[chunk.hop].link, index});
 }
 
-// The chunk has passed its last link, so its arrival time (`tail`) is known.
+// Records the arrival of a chunk that has passed its last link, so that its arrival time (`tail`) is known.
 void QueueNetwork::pass_last(Index index) {
   const Chunk& chunk = chunks_[index];
   const Index of = chunk.flow;
@@ -438,8 +439,8 @@ void QueueNetwork::end_message(Index index, Time at) {
   told_.push_back({message.receiver, message.payload, std::max(at, calendar_.now()) + message.after});
 }
 
-// For a flow with several routes. Its chunks are kept in the order in which they arrive, and its messages end in the
-// order in which they were sent.
+// Does the work of pass_last() for a flow with several routes. The chunks of such a flow are kept in the order in which
+// they arrive, and its messages end in the order in which they were sent.
 void QueueNetwork::pass_last_of_several(Index index) {
   Chunk& chunk = chunks_[index];
   const Flow& flow = flows_[chunk.flow];
@@ -477,7 +478,8 @@ void QueueNetwork::block(Index index) {
   blocked.insert(later, {until, index});
 }
 
-// A chunk has passed its last link, so a flow that waits for credits may learn when they return.
+// Called when a chunk of a flow has passed its last link. If the flow waits for credits, the time at which they return
+// may be known now.
 void QueueNetwork::reconsider(Index index) {
   const Flow& flow = flows_[index];
   if (flow.first_message == none || flow.ready) return;
@@ -485,7 +487,7 @@ void QueueNetwork::reconsider(Index index) {
   list(flow.first.link);
 }
 
-// The chunks of a flow are kept in the order in which they arrive.
+// Removes the chunks that have arrived by `until` from the list of a flow's chunks, which is in the order of arrival.
 void QueueNetwork::arrived(Index index, Time until) {
   Path& path = paths_[flows_[index].path];
   while (path.first_arriving != none && chunks_[path.first_arriving].tail <= until) {

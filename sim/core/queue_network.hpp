@@ -3,39 +3,44 @@
 // A message is cut into chunks. The first link of a path (a NIC port) sends one chunk at a time, round robin over the
 // flows (queue pairs) that start there. Sending one chunk is called a turn of its flow. A chunk has at most `chunk`
 // bytes; the fewer bytes wait at the port, the shorter its chunks are, down to one packet. A real NIC alternates packet
-// by packet, and longer turns would make short messages wait too long. The time of an exchange of many bytes does not
-// depend on the length of turns. Every link is a FIFO server: a chunk whose head reaches the link at time t has
+// by packet, and with longer turns a short message would wait longer than at a real NIC. The time of an exchange of
+// many bytes does not depend on the length of turns. Every link is a FIFO server: a chunk whose head reaches the link
+// at time t has
 //     start = max(t, free),  free = start + bytes / bandwidth,  tail = max(free, tail at the link before) + latency
-// and its head reaches the next link at start + latency (cut-through). A message without other traffic takes
+// and its head reaches the next link at start + latency (cut-through). `free` is the time at which the link has sent
+// all chunks that reached it until now. `tail` is the time at which the chunk's last byte leaves the link at its far
+// end. A message without other traffic takes
 //     sum of latencies + bytes / smallest bandwidth, plus at most 1 ps of rounding per chunk.
 // A fast link that receives from several slow links interleaves their chunks: a chunk that arrives slowly occupies the
-// fast link only for its own bytes / bandwidth.
+// fast link only for the chunk's bytes / bandwidth of the fast link.
 //
-// A flow may have the bandwidth-delay product of its path plus `window` chunks in the fabric. When it has that many,
-// its source serves other flows. This models end-to-end credits: a flow to a congested port neither blocks other flows
-// of its source nor reserves ports far ahead. Other effects of switch buffers are not modelled: port queues are
-// unlimited, and there is no head-of-line blocking between flows.
+// A flow may have the bandwidth-delay product of its path plus `window` chunks in the fabric. A flow with this many
+// bytes in the fabric waits until chunks of it have arrived, and its source serves other flows. This models end-to-end
+// credits: a flow to a congested port neither blocks other flows of its source nor fills the queues of ports. Other
+// effects of switch buffers are not modelled: port queues are unlimited, and there is no head-of-line blocking between
+// flows.
 //
 // The arrival time of a message is known when its last chunk reaches the last link, and the receiver is told at this
 // moment. A port is reserved only in the order in which chunks reach it, so FIFO order is exact and no chunk overtakes
-// another. Chunks that reach a link in the same picosecond are served in the order of their endpoints relative to the
-// link, so that a result does not depend on which endpoint is number 0. Memory grows with the messages and chunks in
-// flight, not with the total traffic.
+// another. Chunks that reach a link in the same picosecond are served in the order of the positions of their source and
+// destination, counted from the endpoint that the link belongs to (Topology::home). So a result does not depend on
+// which endpoint is number 0. Memory grows with the messages and chunks in flight, not with the total traffic.
 //
-// Chunks need no events of their own. The lookahead is the smallest latency of all links: between two links, a head
-// needs at least this time. So time is cut into batches as long as the lookahead. At the begin of a batch, all heads
-// that reach a link within this batch are known. They are served link by link, in the order of their times. The turns
-// of ports are computed at the end of the batch in which they begin, or earlier if a new message or returning credits
-// change the port. The resulting times are those that one event per turn and per hop would give (test:
+// Chunks need no events of their own. Time is divided into batches. A batch is as long as the smallest latency of all
+// links (the lookahead), and a head needs at least this time from one link to the next. Therefore, at the begin of a
+// batch, all heads that reach a link within this batch are known. They are served link by link, in the order of their
+// times. The turns of a port are computed at the end of the batch in which they begin, or earlier if a message is added
+// to the port. The resulting times are those that one event per turn and per hop would give (test:
 // `ManyMessages.TimesDoNotDependOnTheLookahead`). If some link has no latency, batches are 1 ps long.
 //
 // If a topology spreads the packets of a flow over several routes (Topology::routes), successive chunks alternate among
 // the routes and may overtake each other. A message arrives when all its chunks and all earlier messages of its flow
 // have arrived.
 //
-// If all blocks of `period` endpoints do the same at the same time, only the first block has to send (folding). A
-// message from block 0 to block k is delivered within block 0. By symmetry it represents the message to block 0 from
-// the block k places before it. Each link of its path is replaced by the corresponding link of block 0.
+// If all blocks of `period` successive endpoints do the same at the same time, only the endpoints of block 0 have to
+// send (folding). A message from block 0 to block k is delivered within block 0: each link of the message's path is
+// replaced by the corresponding link of block 0. By symmetry, this message represents the message that block -k (modulo
+// the number of blocks) sends to block 0.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +57,7 @@ namespace moire::core {
 
 struct QueueNetworkSpec {
   Bytes chunk{16 * 1024.0};  // the most bytes of a flow that a port sends in one turn
-  Bytes packet{4 * 1024.0};  // length of a turn while few bytes wait; if equal to `chunk`, all turns are this long
+  Bytes packet{4 * 1024.0};  // bytes of a turn while few bytes wait; if equal to `chunk`, all turns have this size
   std::int64_t window = 4;  // chunks that a flow may queue in the fabric beyond its bandwidth-delay product; at least 2
 };
 
@@ -63,8 +68,8 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec = {}, EndpointId period = 0);
 
   void send(const Message& message) override;
-  // injected() and delivered() are equal once every arrival is known. They are equal to the last bit if all messages
-  // have whole numbers of bytes.
+  // injected() and delivered() are equal once the arrival times of all messages are known. They are equal to the last
+  // bit if all messages have whole numbers of bytes.
   Bytes injected() const override { return injected_; }
   Bytes delivered() const override { return delivered_; }
   std::vector<LinkUse> use() const override;
@@ -97,8 +102,8 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   };
   using BatchNumber = std::int64_t;
   static constexpr BatchNumber no_batch = INT64_MAX;
-  // The first link of paths, and the flows that wait to send over it, in round-robin order. All turns before the
-  // present batch are computed.
+  // A link with which paths begin, and the flows that wait to send over this link, in round-robin order. All turns
+  // before the present batch are computed.
   struct Port {
     Index first = none, last = none;
     Index served = none;            // the flow whose chunk the port is sending, if it has more to send
@@ -107,11 +112,11 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     double waiting = 0;             // bytes of all messages that this port has not sent
     BatchNumber listed = no_batch;  // the first batch that has this port in Batch::ports
     std::vector<Blocked> blocked;   // blocked flows whose `until` is known, sorted by it
-    std::vector<Head> heads;        // if switches send: chunks of other paths that reach the link, in order of time
+    std::vector<Head> heads;        // if switches send: chunks that come from another link, in order of time
     std::size_t served_heads = 0;   // number of `heads` that have been served
 
     bool has_flow() const { return first != none || served != none; }
-    Time due() const;  // time of the next turn, returned credit or head; Time::max() if there is none
+    Time due() const;  // returns the time of the next turn, return of credits or head; Time::max() if there is none
   };
   struct Key {
     EndpointId source = 0, destination = 0;
@@ -137,7 +142,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   struct Path {
     std::vector<Hop> hops;  // of all routes of the flow, one route after the other
     double window = 0;
-    double in_flight = 0;                               // bytes; arrived chunks are deducted lazily, by arrived()
+    double in_flight = 0;                               // bytes in the fabric; arrived() deducts arrived chunks
     Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
     Index spread = none;                                // index in spreads_, if the flow takes several routes
     bool blocked = false;                               // in Port::blocked, until first_arriving has arrived
@@ -164,7 +169,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Index flow = none;
     Index next = none;
   };
-  // A message whose arrival time `at` is known. Its receiver is told at the end of the picosecond.
+  // A message whose arrival time `at` is known. Its receiver is told at the end of the present picosecond.
   struct Told {
     Receiver* receiver;
     std::uint64_t payload;
@@ -195,17 +200,17 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
 
   void fire(std::uint64_t payload) override;
   void settle() override;
-  // Positions of a flow's source and destination relative to the home of a link (Topology::home).
+  // Returns the positions of a flow's source and destination, counted from the home of a link (Topology::home).
   std::pair<EndpointId, EndpointId> seen(const Hop& hop, const Flow& flow) const;
   BatchNumber batch_of(Time at) const { return at.ps / lookahead_.ps; }
-  Batch& batch(BatchNumber number);  // batch `number`, or the next batch to begin if `number` has begun already
+  Batch& batch(BatchNumber number);  // returns batch `number`, or the next batch if `number` has begun already
   void compute_turns();
   void serve_heads();
   void sort_by_link(const std::vector<Head>& heads);
   void catch_up(LinkId port, Time until);  // computes everything that happens at the port before `until`
   void turn(LinkId port);                  // serves the next turn of the port
   void list(LinkId port);                  // adds the port to the batch that must compute its next turn
-  double turn_of(const Port& port) const;  // bytes of the next turn of the port
+  double turn_of(const Port& port) const;  // returns the largest number of bytes of the port's next turn
   // pass() and forward() serve a chunk at the link that its head reaches at time `at`. pass() returns the time at which
   // the head reaches the next link.
   Time pass(Chunk& chunk, Time at);
@@ -214,13 +219,13 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void pass_last_of_several(Index chunk);
   void end_message(Index message, Time at);
   void arrived(Index flow, Time until);  // deducts chunks that have arrived by `until` from Path::in_flight
-  void block(Index flow);                // blocks a flow until its first chunk arrives, if this time is known
+  void block(Index flow);                // blocks a flow until a chunk of it arrives, if this time is known
   void reconsider(Index flow);
   void end_flows();  // forgets flows whose last bytes have arrived
   Index flow_for(const Key& key);
   Hop hop_of(LinkId link) const;
   void find_path(Index flow);
-  std::size_t place_of(const Key& key) const;  // index in table_ at which the key is, or would be inserted
+  std::size_t place_of(const Key& key) const;  // returns the index in table_ of the key, or where to insert the key
   void grow_table();
   void forget(const Key& key);
   bool can_send(Index flow, Time at);

@@ -29,7 +29,7 @@ class Drawn : public Topology {
   }
 };
 
-// One switch: link 2e leads out of endpoint e, link 2e + 1 into it.
+// One switch: link 2e leads from endpoint e to the switch, link 2e + 1 from the switch to endpoint e.
 class Star : public Topology {
  public:
   Star(std::uint32_t endpoints, BytesPerSecond bandwidth, Time latency) : endpoints_(endpoints) {
@@ -161,8 +161,8 @@ TEST(QueueNetwork, FastLinkIsNotHeldBySlowFeeders) {
   EXPECT_NEAR(run.finish().us(), 0.2 + 4 * MiB / 25e9 * 1e6, 64 * 1024 / 25e9 * 1e6);
 }
 
-// A queue pair to a congested port does not slow down a queue pair to a free port, because credits hold the congested
-// one back at the source.
+// A queue pair to a congested port does not slow down a queue pair to a free port, because credits stop the queue pair
+// to the congested port at the source.
 TEST(QueueNetwork, CrowdedDestinationDoesNotBlockTheSource) {
   const Star topology(10, {50e9}, Time::from_ns(500));
   Bench run(topology);
@@ -429,8 +429,8 @@ TEST(QueueNetwork, SwitchesSendWithoutLatency) {
   EXPECT_LT(bench.arrivals.last().us(), 2 * busiest / 50e9 * 1e6);
 }
 
-// Simultaneous chunks at the port of endpoint d are served in the order d + 1, d + 2, ... of their sources, whatever
-// numbers these have and whichever was sent first.
+// Chunks that reach the port of endpoint d at the same time are served in the order d + 1, d + 2, ... of their sources
+// (modulo the number of endpoints), whatever d is and in whatever order the chunks were sent.
 TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {
   const Star topology(4, {10e9}, Time::from_ns(100));
   for (EndpointId destination = 0; destination < 4; ++destination) {
@@ -447,7 +447,8 @@ TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {
   }
 }
 
-// All endpoints do the same, so a simulation of the first `period` endpoints gives the arrival times of all of them.
+// All blocks of `period` endpoints do the same, so a simulation of the first block gives the arrival times of all
+// blocks.
 TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
   class Turning final : public Topology {
    public:
@@ -469,7 +470,7 @@ TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
     RunLoop loop;
     QueueNetwork network(loop, topology, {}, period);
     Arrivals arrivals;
-    // Endpoint e sends to the endpoints e + 1, e + 4, e + 6 and e + 11. The number of bytes depends on e modulo 3.
+    // Endpoint e sends to the endpoints e + 1, e + 4, e + 6 and e + 11. The numbers of bytes depend on e modulo 3.
     for (EndpointId source = 0; source < period; ++source) {
       for (const EndpointId away : {1U, 4U, 6U, 11U}) {
         const double bytes = (source % 3 + 1) * 0.3 * MiB + away;

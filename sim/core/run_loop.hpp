@@ -1,6 +1,6 @@
-// Runs a calendar instant by instant. An instant is one picosecond: first all its events run, then the settlers, which
-// see the final state of the instant. A workgroup that replaces another in the same picosecond therefore changes no
-// rates.
+// Runs a calendar instant by instant. An instant is one picosecond. First all events of an instant run, then the
+// settlers (class Settler), which see the state after these events. Therefore a workgroup that replaces another
+// workgroup in the same picosecond changes no rates.
 #pragma once
 
 #include <vector>

@@ -189,8 +189,9 @@ void ShareComponent::touch_uses(const Variable& v) {
   for (std::uint32_t u = v.first_use; u < v.last_use; ++u) touch(uses_[u].constraint);
 }
 
-// The load is converted to units per second and back, so that a new component starts from the same bits as a component
-// that was kept.
+// Returns the load from which the iteration starts. When Sharing rebuilds a component, it converts the component's
+// loads to units per second (dissolve()) and back (find_start()), which may change the last bit. The same conversion is
+// made here, so that a component that was not rebuilt starts from exactly the same load.
 double ShareComponent::load_before(const Constraint& k) { return k.load * k.rate / k.rate; }
 
 // Updates the stretch of the latency of a constraint, and the rates of the variables with this latency.
@@ -209,8 +210,8 @@ void ShareComponent::restretch(std::uint32_t constraint) {
 }
 
 // Solves only what a change affects. This is possible while all rates are at their limits: the change alters loads,
-// loads stretch latencies, and latencies alter other loads, by less in each round. Returns false if a capacity becomes
-// contended or the loads do not converge; then everything must be solved.
+// loads stretch latencies, and latencies alter other loads, by a smaller amount in each round. Returns false if a
+// capacity becomes contended or the loads do not converge; then everything must be solved.
 bool ShareComponent::solve_touched() {
   for (const std::uint32_t i : changed_rates_) {  // variables whose number of members changed
     Variable& v = variables_[i];
@@ -309,7 +310,7 @@ void ShareComponent::stretch(Constraint& k) const {
 
 // Moves the assumed load towards the resulting load by one Newton step. The error has a kink at the load at which a
 // capacity is just full; there a step may overshoot, and the next step may jump back. Therefore the step is halved if
-// the error changes its sign and is still more than half as large.
+// the error changes its sign and is still more than half as large as before the step.
 void ShareComponent::correct(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
   const double change = std::min(1.0, k.load) - k.assumed;
@@ -319,8 +320,8 @@ void ShareComponent::correct(std::uint32_t constraint) {
   k.assumed = std::clamp(k.assumed + k.damping * change / (1 + slope(constraint)), 0.0, 1.0);
 }
 
-// Finds loads and latencies that agree by fixed-point iteration, because the latency depends on the load, and the load
-// on the latency.
+// Finds all loads, latencies and rates by fixed-point iteration, because latencies depend on loads, and loads depend on
+// latencies.
 void ShareComponent::find_loads() {
   for (Constraint& k : constraints_) {
     k.assumed = std::min(1.0, load_before(k));
@@ -409,7 +410,8 @@ void ShareComponent::find_contended() {
 }
 
 // Progressive filling: the rates of all classes rise in proportion to their weights. The common factor is the filling
-// level. A rate stops when it reaches the limit of its class, or when a capacity that the class uses is full.
+// level. The rate of a class with a delay rises more slowly at high levels (Variable::curvature). A rate stops when it
+// reaches the limit of its class, or when a capacity that the class uses is full.
 void ShareComponent::fill() {
   find_contended();
   for (Variable& v : variables_) {
@@ -483,11 +485,12 @@ const ShareComponent::Fullness* ShareComponent::first_full() {
   return nullptr;
 }
 
-// Improves a lower bound of the level at which a capacity is full. Curvature only raises this level, so the level
-// without curvature is a lower bound too. If it is above the old bound, it becomes the new bound; else the exact level
-// is computed.
+// Improves `level`, a lower bound of the filling level at which a capacity is full. Delays of users
+// (Variable::curvature) only raise this level, so the level without delays is a lower bound too. If the level without
+// delays is above the old bound, it becomes the new bound; else the exact level is computed.
 void ShareComponent::update_level(Constraint& k, double& level) const {
-  // After subtractions that leave less than this share, the rest consists mostly of rounding errors: sum again.
+  // Users that stopped were subtracted from rising_weight. If less than this share of the sum is left, the rest has a
+  // large relative rounding error, so the sum is computed again.
   constexpr double noisy = 1e-4;
   if (k.rising_weight < noisy * k.summed_weight) {
     k.rising_weight = 0;

@@ -1,7 +1,8 @@
 // The solver of the sharing law (sharing.hpp) for one set of classes that are connected through capacities.
 //
 // A variable is a class and a constraint is a capacity; both are numbered in the order in which they were added. The
-// solver copies their numbers, so that its loops touch few cache lines. It keeps its solution between solves: while no
+// solver copies the values of their specs, so that its loops touch few cache lines. It keeps its solution between
+// solves. A capacity is contended if its users would demand more than its rate when no capacity limited them. While no
 // capacity is contended, a solve only recomputes what the change affects.
 #pragma once
 
@@ -56,7 +57,7 @@ class ShareComponent {
     std::uint32_t first_use = 0;
     std::uint32_t last_use = 0;
     double limit = 0;  // the smaller of bound and window / latency (limit_of)
-    double level = 0;  // filling level (see fill()) at which the limit is reached
+    double level = 0;  // filling level (see fill()) at which the rate reaches the limit
     double rate = 0;
     double rate_before = 0;
     std::uint32_t members = 0;
@@ -90,7 +91,7 @@ class ShareComponent {
     double curvature = 0;
     std::uint32_t first_user = 0, last_user = 0;
     std::uint32_t first_listener = 0, last_listener = 0;  // variables whose latency it stretches
-    // State of the iteration that finds a load and a latency that agree. Loads are fractions of `rate`.
+    // State of the iteration for the load and the latency, which depend on each other. Loads are fractions of `rate`.
     double growth = 0;
     double exponent = 1;
     double assumed = 0;

@@ -8,7 +8,8 @@ namespace moire::core {
 
 namespace {
 
-// Two independent chains of multiplications, which the processor can execute at the same time.
+// Returns a hash of the words. The words with even and with odd indices form two independent chains of multiplications,
+// which the processor can execute at the same time.
 std::uint64_t hash_of(const ShareMemo::Words& words) {
   constexpr std::uint64_t spread = 0x9E3779B97F4A7C15ULL;  // 2^64 / golden ratio
   std::uint64_t even = words.size();

@@ -1,10 +1,12 @@
 // A cache of solutions of the sharing law (sharing.hpp).
 //
-// Nodes that do the same at the same time need the same solves. The result of a solve depends only on the structure of
-// the component, on the state that its solver kept from the previous solve, and on the change of member numbers. So one
-// result serves every component for which these three are equal, to the last bit. They are compared in full; hashes
-// only find candidates. Memory is bounded: a new result replaces a result that was not used lately. If few look-ups
-// succeed, the cache is switched off for a while, because it then costs more time than it saves.
+// Nodes that do the same at the same time need the same solves. A solve is for one component, which is a set of classes
+// that are connected through capacities. The result of a solve depends only on the structure of the component (which
+// classes demand which capacities, and all numbers of their specs), on the state that the solver kept from the previous
+// solve, and on the change of the numbers of members. So components for which these three are equal to the last bit can
+// use the same result. The three are compared in full; hashes only find candidates. Memory is bounded: a new result
+// replaces a result that was not used lately. If few look-ups succeed, the cache is switched off for a while, because
+// it then costs more time than it saves.
 #pragma once
 
 #include <array>
@@ -23,7 +25,7 @@ class ShareMemo {
  public:
   using Words = std::vector<std::uint64_t>;
   struct State;
-  // A change of a state and its consequences.
+  // A change of the numbers of members in a state, and what a solve found for this change.
   struct Step {
     Words change;
     State* to = nullptr;
@@ -75,11 +77,11 @@ class ShareMemo {
     return std::uint64_t{variable} << 32 | members;
   }
   const Step* find(const State& from, const Words& change);
-  // Stores what `solved` found for this change, and returns it. The reference is valid until the next add(). Somebody
-  // must hold `from`.
+  // Stores what `solved` found for this change, and returns the stored step. The reference is valid until the next
+  // add(). `from` must be held (see hold()).
   const Step& add(State& from, const Words& change, const ShareComponent& solved);
-  // A state that somebody holds is not replaced. hold() releases `held`, if it is not null, and holds `other` in its
-  // place, if `other` is not null.
+  // A component holds its present state, so that no new state replaces this state in the cache. hold() releases `held`,
+  // if it is not null, and holds `other` in its place, if `other` is not null.
   void hold(State*& held, State* other);
 
  private:

@@ -72,7 +72,7 @@ double Sharing::load(CapacityId id) const {
   return components_[capacity.component].state->load(capacity.place) * capacity.spec.rate;
 }
 
-// The capacity whose load stretches the latency of a class; no_id: none does.
+// Returns the capacity whose load stretches the latency of a class, or no_id if no load does.
 CapacityId Sharing::stretched_by(const ClassSpec& spec) const {
   const CapacityId by = spec.latency_capacity;
   return spec.window > 0 && by != no_id && capacities_[by].spec.latency_growth > 0 ? by : no_id;
@@ -173,7 +173,8 @@ void Sharing::fire(std::uint64_t class_id) {
     const ActivityId done = c.due_members.front().activity;
     c.due_members.pop();
     --c.members;
-    c.progressed += activities_[done].finish - c.virtual_clock;  // deducts the progress of the rounded-up time
+    c.progressed +=
+        activities_[done].finish - c.virtual_clock;  // deducts the progress after its end, which was rounded up
     const Activity activity = activities_[done];
     activities_[done].sequence = UINT64_MAX;
     free_activities_.push_back(done);
@@ -198,7 +199,7 @@ void Sharing::settle() {
     Class& c = classes_[id];
     if (!c.dirty) continue;  // already solved with another class
     if (c.members == c.solved_members) {
-      retime(id);  // the number of members is the same, so only the member that ends next may differ
+      retime(id);  // the rate is still right; but another member may be the next to end
       c.dirty = false;
       continue;
     }
@@ -248,7 +249,8 @@ void Sharing::dissolve(std::uint32_t number) {
   free_components_.push_back(number);
 }
 
-// Builds the component of all classes with members that share a capacity with the seed, directly or through others.
+// Builds the component of all classes with members that share a capacity with class `seed`, directly or through other
+// classes.
 void Sharing::collect(ClassId seed) {
   if (free_components_.empty()) {
     free_components_.push_back(static_cast<std::uint32_t>(components_.size()));
@@ -284,8 +286,8 @@ void Sharing::collect(ClassId seed) {
   find_start(number);
 }
 
-// Numbers the classes and capacities of a component, and finds the state of a component that has the same structure and
-// no members.
+// Numbers the classes and capacities of a component. Sets the component's state to that of a component with the same
+// structure, in which no class has members yet.
 void Sharing::find_start(std::uint32_t number) {
   Component& component = components_[number];
   words_.assign(1, component.classes.size());
@@ -328,7 +330,8 @@ void Sharing::build_solver(Component& component) const {
   solver.complete();
 }
 
-// The consequences of the component's changed numbers of members: from the memo if it knows them, else by a solve.
+// Returns the step that follows from the changed numbers of members in a component. The step comes from the memo if the
+// memo knows it, else from a solve.
 const ShareMemo::Step& Sharing::next_step(Component& component) {
   words_.clear();
   for (const ClassId id : component.dirty) {

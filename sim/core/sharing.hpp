@@ -3,8 +3,9 @@
 // An activity (a workgroup in a phase, a DMA copy) demands several capacities at once and advances at one rate. This
 // rate is the largest that respects
 //   - its bound: what its compute unit or engine can do, whatever the load;
-//   - its window: window / (latency + delay) (Little's law). The latency grows with the load of one capacity. The
-//     delay, which the activity spends on its own between two round trips, does not depend on load;
+//   - its window, which is the amount of work that it keeps in flight: the rate is at most window / (latency + delay)
+//     (Little's law). The latency grows with the load of one capacity. The delay, which the activity spends on its own
+//     between two round trips, does not depend on load;
 //   - weighted max-min fairness on every capacity it demands, with weight = bytes in flight. During its delay an
 //     activity has nothing in flight, so its effective weight shrinks as the latency gets shorter.
 // Identical activities form a class, which is one variable with the total weight for the solver. The virtual clock of a
@@ -12,8 +13,8 @@
 // change grows with the number of classes that are connected to it through capacities, not with the number of
 // activities.
 //
-// A change takes effect at the end of its instant: if one member ends and another starts in the same picosecond,
-// nothing is solved again.
+// A change takes effect at the end of its picosecond: if one member of a class ends and another starts in the same
+// picosecond, nothing is solved again.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ inline constexpr std::uint32_t no_id = UINT32_MAX;
 struct CapacitySpec {
   std::string name;
   double rate = 0;  // units per second, > 0
-  // Latency through this capacity is unloaded x (1 + growth x u^exponent), with u = load / rate.
+  // The latency through this capacity is the unloaded latency x (1 + latency_growth x u^latency_exponent), with
+  // u = load / rate.
   double latency_growth = 0;
   double latency_exponent = 1;
 };
@@ -57,7 +59,7 @@ struct Metered {
 struct ClassSpec {
   std::vector<Demand> demands;
   std::vector<Metered> metered{};
-  double weight = 0;                                       // > 0 if there are demands
+  double weight = 0;                                       // of one member; > 0 if there are demands
   double bound = std::numeric_limits<double>::infinity();  // of one member, work per second
   double window = 0;                                       // work in flight per member; 0: not limited by latency
   double latency = 0;                                      // unloaded, in seconds
@@ -68,7 +70,8 @@ struct ClassSpec {
   bool in_turn = false;
 };
 
-// Observer of loads and meters; called after each solve.
+// Gets the loads of capacities after each solve, and the levels of meters at the end of each instant (picosecond) in
+// which they changed.
 class SharingObserver {
  public:
   virtual ~SharingObserver() = default;
@@ -87,10 +90,10 @@ class Sharing final : public Settler, public EventSink {
   CapacityId add_capacity(CapacitySpec spec);
   ClassId add_class(ClassSpec spec);
 
-  // Starts an activity of `work` units, and calls sink.fire(payload) when it is done. The id of the activity may be
-  // reused after this call.
+  // Starts an activity of `work` units and returns its id. When the activity is done, calls sink.fire(payload). The id
+  // may be reused from then on.
   ActivityId start(ClassId into, double work, EventSink& sink, std::uint64_t payload);
-  // Moves the remaining work of an activity to another class (its compute unit became more or less loaded).
+  // Moves the remaining work of an activity to another class, for example because the load of its compute unit changed.
   void move(ActivityId activity, ClassId into);
 
   // A meter counts what activities do, such as their energy, and limits nothing. Its level is in units per second: the
@@ -104,7 +107,7 @@ class Sharing final : public Settler, public EventSink {
   const MeterSpec& meter(MeterId id) const { return meters_[id].spec; }
   double level(MeterId id) const { return meters_[id].level; }
   double counted(MeterId id) const;                                       // units until now
-  double highest_level(MeterId id) const { return meters_[id].highest; }  // over the ends of all instants
+  double highest_level(MeterId id) const { return meters_[id].highest; }  // the highest level at the end of an instant
 
   void settle() override;
   void fire(std::uint64_t class_id) override;
@@ -119,11 +122,14 @@ class Sharing final : public Settler, public EventSink {
   std::uint32_t members(ClassId id) const { return classes_[id].members; }
   double load(CapacityId id) const;  // current load in units per second
   const ClassSpec& spec(ClassId id) const { return classes_[id].spec; }
-  double done(ClassId id) const { return classes_[id].progressed; }  // work that all members have done until now
+  // Returns the work that all members of a class have done until the last change of the class.
+  double done(ClassId id) const { return classes_[id].progressed; }
   // Adds units that were not simulated on this capacity, because a stand-in (one rank simulated for all) did the work.
   void serve(CapacityId id, double units) { capacities_[id].elsewhere += units; }
-  double served(CapacityId id) const;  // units until now, from the progress of all classes that demand the capacity
-  std::vector<double> served() const;  // the same for all capacities, in one pass
+  // Returns the units that a capacity has served: the progress of each class that demands the capacity, until the last
+  // change of this class, plus the units of serve().
+  double served(CapacityId id) const;
+  std::vector<double> served() const;  // returns served(id) of all capacities, computed in one pass
   std::uint64_t solves() const { return solves_; }
   // Throws InvariantError if work was lost or invented: in each class, started work must equal done plus remaining
   // work.
@@ -198,7 +204,7 @@ class Sharing final : public Settler, public EventSink {
     bool fresh = true;           // not solved since it was built
   };
 
-  // Rounding error of the virtual clock: 1e-15 of its value, plus the progress in a femtosecond.
+  // Returns the assumed rounding error of a class's virtual clock: 1e-15 of its value, plus the progress in 1e-15 s.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
   // True if due_members has no stale entries, which are those of members that moved to other classes.
   static bool all_are_there(const Class& c) { return c.due_members.size() == c.members; }

@@ -1,5 +1,5 @@
-// Measures the time of one event and the number of solves per event of the sharing law. Amounts of work are random, so
-// that hardly any two activities end together.
+// Measures the time of one event and the number of solves of the sharing law per event. Amounts of work are random, so
+// that hardly any two activities end at the same time.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

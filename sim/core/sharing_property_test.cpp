@@ -52,7 +52,8 @@ System draw(Random& random, bool loaded_latency) {
       spec.window = spec.weight;
       spec.latency = random.log_uniform(1e-9, 2e-6);
       if (random.below(2) == 0) spec.delay = random.log_uniform(1e-8, 2e-6);
-      const std::uint64_t kind = random.below(8);  // of 8 classes, 6 follow a capacity they demand, 1 any, 1 none
+      // The latency grows with the load of a demanded capacity (6 of 8 classes), of any capacity (1 of 8), or of none.
+      const std::uint64_t kind = random.below(8);
       if (kind >= 2) spec.latency_capacity = spec.demands[random.below(spec.demands.size())].capacity;
       if (kind == 1) spec.latency_capacity = static_cast<CapacityId>(random.below(capacities));
     }
@@ -90,7 +91,7 @@ struct Running : EventSink {
   std::vector<Time> ends;
 };
 
-// The limit of the rate of one member of class `i`, with the latency at the present load.
+// Returns the limit of the rate of one member of class `i`, with the latency at the present load.
 double limit(const System& s, std::size_t i, const Sharing& sharing) {
   const ClassSpec& spec = s.classes[i];
   if (spec.window <= 0) return spec.bound;
@@ -103,8 +104,8 @@ double limit(const System& s, std::size_t i, const Sharing& sharing) {
   return std::min(spec.bound, spec.window / (spec.latency * stretch + spec.delay));
 }
 
-// The rate of one member at a filling level, and the inverse function. weight x level is the rate that the member would
-// have without its delay.
+// rate_at() returns the rate of one member at a filling level, and level_of() is the inverse function. weight x level
+// is the rate that the member would have without its delay.
 double rate_at(const ClassSpec& spec, double level) {
   if (spec.delay == 0) return spec.weight * level;
   return 1 / (1 / (spec.weight * level) + spec.delay / spec.window);
@@ -142,7 +143,8 @@ std::vector<double> reference(const System& s, const std::vector<double>& limits
         }
         return sum;
       };
-      // Bisection with geometric means at first, and arithmetic means once the interval is narrow.
+      // Finds the level by bisection, at first with geometric means, and with arithmetic means when the interval is
+      // narrow.
       double low = 1e-30;
       double high = 1e30;
       if (taken(high) <= s.capacities[k].rate * (1 + 1e-12)) continue;

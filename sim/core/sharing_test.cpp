@@ -173,7 +173,8 @@ TEST_F(SharingTest, AClassWithoutDemandsRunsAtItsBound) {
 
 // --- Several capacities --------------------------------------------------------------------------------------------
 
-// The linear network of queueing theory: one flow crosses all links, and each link has one more flow.
+// The linear network of queueing theory: one flow crosses all links, and each link carries one more flow, which uses
+// only this link.
 TEST_F(SharingTest, LinearNetwork) {
   const CapacityId x = capacity(per_ps);
   const CapacityId y = capacity(2 * per_ps);
@@ -216,7 +217,7 @@ TEST_F(SharingTest, ADemandMayTakeSeveralUnitsPerWork) {
   const ClassId read = of({{hbm, 1}});
   start(copy, 3000, 1);
   start(read, 3000, 2);
-  run();  // at equal rates: 3 x 2 + 3 x 1 units
+  run();  // both activities have 3 per ps, so they take 3 x 2 + 3 x 1 = 9 units per ps of `hbm`
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1000), Pair(2, 1000)));
   EXPECT_DOUBLE_EQ(sharing.served(hbm), 9000);
 }
@@ -258,7 +259,7 @@ TEST_F(SharingTest, AnArrivalInAnotherClassSlowsDownToo) {
   start(first, 3000, 1);
   at(500, [&] {
     start(of({{link, 1}}, 2), 3000, 2);
-  });  // activity 1 has 3 units per ps at first; then the two have 1 and 2
+  });  // activity 1 has 3 units per ps at first; then activity 1 has 1 and the second activity has 2
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 2000), Pair(2, 2000)));
 }
@@ -340,8 +341,8 @@ TEST_F(SharingTest, ManyMovesLeaveNothingBehind) {
   const ActivityId a = start(even, 300'000, 2);
   for (std::int64_t i = 1; i <= 100'000; ++i) at(2 * i, [&, i] { sharing.move(a, i % 2 == 1 ? odd : even); });
   run();
-  // The activity moves to and fro for 200,000 ps: 2 ps at rate 1, then 2 ps at rate 0.5. The last 150,000 units have
-  // rate 1.
+  // The activity moves to and fro for 200,000 ps: 2 ps at rate 1, then 2 ps at rate 0.5. It does the last
+  // 150,000 units at rate 1.
   EXPECT_EQ(ends[0], std::pair(std::uint64_t{2}, std::int64_t{350'000}));
 }
 

@@ -1,6 +1,6 @@
-// Collects the errors and warnings of one text. The first errors are reported in full, then only the number of further
-// errors. Of each kind of warning, one is reported. Each report is a config::Diagnostic: place, what is wrong, what
-// would be right.
+// Collects the errors and warnings of one text. The first errors are reported in full. Of further errors only the
+// number is reported, or the reader stops (enum Beyond). The first warning of each kind is reported, with the number of
+// further warnings of this kind. Each report is a config::Diagnostic: place, what is wrong, what would be right.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace moire::formats {
 class Complaints {
  public:
   static constexpr std::size_t told = 20;
-  // What a reader does after `told` errors. counted: it continues and counts further errors. unread: it stops reading.
+  // The behaviour of a reader after `told` errors. counted: it continues and counts further errors. unread: it stops.
   enum class Beyond { counted, unread };
 
   // `name` is the text's name in messages. If the name is empty or omitted, only errors with a config::Place have a

@@ -1,4 +1,5 @@
-// Reads and writes CSV: one rule for quotes for readers and writers, and tables with the place of every cell.
+// Reads and writes CSV. Readers and writers use the same rule for quotes. A table that was read has the place (line and
+// column) of every cell.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,7 @@
 
 namespace moire::formats {
 
-// The text without spaces and tabs at both ends.
+// Returns the text without spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
 // Returns the text as a field of a CSV line. A field that contains a comma, a quote or a line end, or starts with '#',
@@ -25,8 +26,9 @@ struct CsvField {
   std::size_t col = 1;  // the column at which the field starts, counted from 1
 };
 
-// Splits a line into its fields. A quoted field may contain commas, and two quotes "" stand for one. If a quote is not
-// closed, `unclosed` is the column of its field, whose text is undefined; otherwise `unclosed` is 0.
+// Splits a line into its fields. A quoted field may contain commas, and two quotes "" in it stand for one quote. If the
+// closing quote of a field is missing, or is not at the end of the field, `unclosed` is the column of the first such
+// field, whose text is undefined. Otherwise `unclosed` is 0.
 std::vector<CsvField> csv_fields(std::string_view line, std::size_t& unclosed);
 
 struct CsvCell {
@@ -52,7 +54,7 @@ struct CsvTable {
 // reports the reasons. `asked` is the place at which the file's name was written.
 std::optional<CsvTable> read_csv(const std::filesystem::path& file, const config::Place& asked,
                                  config::Diagnostics& diagnostics);
-// The same for a text.
+// Does the same with a text in memory. `name` is the text's name in messages.
 std::optional<CsvTable> read_csv_text(const std::filesystem::path& name, std::string_view text,
                                       config::Diagnostics& diagnostics);
 

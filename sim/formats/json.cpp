@@ -105,7 +105,8 @@ class Builder : public nlohmann::json_sax<json> {
   }
 
  private:
-  // The start of the current token: the first character after the previous token that is neither space nor separator.
+  // Returns the start of the current token: the first character after the previous token that is neither a space nor a
+  // separator.
   std::size_t start() const {
     const std::size_t at = text_.text().find_first_not_of(" \t\r\n,:", end_);
     return std::min(at, text_.text().size());
@@ -164,7 +165,8 @@ class Builder : public nlohmann::json_sax<json> {
   std::size_t most_keys_;
   JsonText& out_;
   config::Diagnostics& diagnostics_;
-  std::vector<JsonValue*> open_;  // chain of unfinished maps and lists; only the last grows, so pointers stay valid
+  // Unfinished maps and lists, the outermost first. Only the last of them grows, so pointers to them stay valid.
+  std::vector<JsonValue*> open_;
   std::vector<std::unordered_set<std::string>> keys_;  // the keys so far of each value in open_
   std::string key_;
   std::size_t end_ = 0;  // end of the last token, or one character after this end

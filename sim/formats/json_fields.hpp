@@ -21,8 +21,9 @@ class JsonFields {
   bool has(std::string_view key) const { return map_.find(key) != nullptr; }
   const std::string& where() const { return where_; }
 
-  // These functions return the value of a key. A number may be at most `high`. If there is no such key, the functions
-  // with an argument `absent` return it, and the others report an error.
+  // These functions return the value of a key. A number may be at most `high`, and a list may have at most `most`
+  // items. If the map has no such key, the functions with an argument `absent` return this argument, list_or_none()
+  // returns an empty list, and the other functions report an error.
   std::uint64_t number(std::string_view key, std::uint64_t high) const;
   std::uint64_t number(std::string_view key, std::uint64_t high, std::uint64_t absent) const;
   std::uint32_t count(std::string_view key, std::uint32_t high) const;

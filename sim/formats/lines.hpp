@@ -16,7 +16,7 @@ class Lines {
  public:
   static constexpr std::size_t longest_line = 64UL * 1024;
 
-  // `longest` is the largest length of a line in bytes, without its newline. It must not be above longest_line.
+  // A line may have at most `longest` bytes, without its newline. `longest` must not be above longest_line.
   Lines(std::unique_ptr<std::istream> in, bool compressed, std::size_t longest);
 
   enum class Status {

@@ -1,5 +1,5 @@
-// Parses numbers in texts that other programs write. The whole text must be the number. The caller handles the meaning
-// and the unit of the number, and writes the messages about its range.
+// Parses numbers in texts that other programs write. A text must contain the number and nothing else. The caller
+// handles the meaning and the unit of the number, and writes the messages about its range.
 #pragma once
 
 #include <charconv>

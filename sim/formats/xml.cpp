@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_memory = std::size_t{3} << 30;  // limit of pugixml's tree in bytes, without the text
 
-// An upper bound of the memory that pugixml's tree needs, in bytes: 64 for an element and 40 for an attribute.
+// Returns an upper bound of the memory that pugixml's tree needs, in bytes: 64 for an element and 40 for an attribute.
 std::size_t memory_for(std::string_view text) {
   const auto elements = static_cast<std::size_t>(std::count(text.begin(), text.end(), '<'));
   const auto attributes = static_cast<std::size_t>(std::count(text.begin(), text.end(), '='));

@@ -1,5 +1,5 @@
-// Reads XML with positions. The result is pugixml's tree, and position() locates its elements and attributes in the
-// text.
+// Parses a text as XML. root() returns the top element of pugixml's tree, and position() returns the line and column of
+// an element or attribute of this tree.
 #pragma once
 
 #include <pugixml.hpp>
@@ -24,7 +24,7 @@ class XmlText {
 
   Position position(const pugi::xml_node& node) const;  // the position of an element is that of its '<'
   Position position(const pugi::xml_attribute& attribute) const { return text_.position(attribute.name()); }
-  // Position of an attribute, or of the element if it has no such attribute.
+  // Returns the position of an attribute, or of the element if the element has no such attribute.
   Position position(const pugi::xml_node& element, const char* attribute) const;
 
  private:

@@ -22,8 +22,9 @@ class XmlAttributes {
  public:
   explicit XmlAttributes(const std::array<KnownAttribute, N>& known) : known_(&known) {}
 
-  // Returns false if an attribute is missing or duplicated. Only then `name` is called, which returns the element's
-  // name for messages.
+  // Reads the attributes of `element`, and warns of unknown attributes. Reports an error and returns false if a
+  // required attribute is missing or an attribute appears twice. The function `name` returns the element's name for
+  // messages. It is called only for errors.
   template <class Name>
   bool read(const pugi::xml_node& element, const XmlText& text, const Name& name, Complaints& complaints) {
     found_ = {};

@@ -23,7 +23,7 @@ inline void note_input(const std::filesystem::path& file) {
 
 inline bool is_input(const struct stat& file) { return detail::files_read.contains({file.st_dev, file.st_ino}); }
 
-// All inputs, sorted by name so that the result is deterministic.
+// Returns the paths of all inputs, sorted so that the result is deterministic.
 inline std::vector<std::filesystem::path> inputs() {
   std::vector<std::filesystem::path> files;
   for (const auto& [file, path] : detail::files_read) files.push_back(path);
@@ -31,7 +31,7 @@ inline std::vector<std::filesystem::path> inputs() {
   return files;
 }
 
-// Permits the command to replace a file although it has read the file, because the command creates it anew.
+// Permits the command to replace a file that it has read. Used for files whose content the command computes anew.
 inline void may_be_replaced(const std::filesystem::path& file) {
   struct stat known {};
   if (stat(file.c_str(), &known) == 0) detail::files_read.erase({known.st_dev, known.st_ino});

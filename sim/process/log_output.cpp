@@ -95,8 +95,8 @@ bool may_begin_anew(int file) {
   return size == 0 || std::any_of(levels.begin(), levels.end(), [&](auto level) { return text.starts_with(level); });
 }
 
-// Opens and truncates the log file. Fails if the file exists and is not a log: the log is opened before the inputs of
-// the command are known, and must not overwrite an input.
+// Opens and truncates the log file, and returns its descriptor. Throws if the file exists and is not a log: the log is
+// opened before the inputs of the command are known, and must not overwrite an input.
 int open_log() {
   const int file = open(to_file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) fail(std::strerror(errno));

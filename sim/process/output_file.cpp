@@ -34,8 +34,8 @@ void change_slot(const OutputFile* from, const OutputFile* to) {
   }
 }
 
-// Resolves symbolic links, because the output replaces the file that a link names and not the link. This file need not
-// exist yet.
+// Returns `path` with symbolic links resolved, because the output replaces the file to which a link leads, and not the
+// link. The file need not exist yet.
 fs::path followed(fs::path path) {
   std::error_code error;
   for (int links = 0; links < 40 && fs::is_symlink(path, error); ++links) {

@@ -1,6 +1,7 @@
-// A file that a command writes. It appears completely or not at all: the bytes go to a temporary file `.NAME.partial`
-// in the same folder, which is renamed when everything is on disk. The temporary file is locked meanwhile, so that no
-// other command writes to it. A killed process loses its lock, and the next command overwrites its temporary file.
+// A file that a command writes. It appears completely or not at all: the bytes of a file NAME go to a temporary file
+// `.NAME.partial` in the same folder, and the temporary file is renamed when all bytes are on disk. Until then, the
+// command holds a lock on the temporary file, so that no other command writes to it. The lock ends with the process. So
+// the temporary file of a killed process stays without a lock, and the next command that writes NAME overwrites it.
 //
 // A pipe, a terminal or a device such as /dev/null is written to directly.
 #pragma once
@@ -58,7 +59,7 @@ class OutputFile {
   std::ostream stream_{&buffer_};
 };
 
-// Writes a whole text as an OutputFile. Throws RunFailure if this fails.
+// Writes a text as the whole content of an OutputFile. Throws RunFailure if this fails.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 // Throws RunFailure if an OutputFile of this name cannot be written. Call it before long work, so that the result can

@@ -8,8 +8,8 @@
 
 namespace moire::process {
 
-// SIGINT, SIGTERM and SIGHUP remove temporary files and end the process. Closed pipes (SIGPIPE) and file size limits
-// (SIGXFSZ) become write errors.
+// Handles signals from now on: SIGINT, SIGTERM and SIGHUP remove temporary files and end the process. A write to a
+// closed pipe (SIGPIPE) or beyond the limit of file sizes (SIGXFSZ) fails with an error and does not end the process.
 void handle_signals();
 
 // While an object of this class exists, the first signal is only recorded, so that finished results can be stored; a
@@ -24,7 +24,7 @@ class SignalsNoted {
  private:
   const bool before_;
 };
-int noted_signal();  // 0 if none
+int noted_signal();  // returns the recorded signal, or 0 if there was none
 
 // Thrown if work was not done because of a signal.
 struct Interrupted : std::runtime_error {
@@ -32,7 +32,8 @@ struct Interrupted : std::runtime_error {
   int signal;
 };
 
-// For a forked worker process: from now on it ends when its parent ends, and signals end it at once.
+// Call it in a forked worker process, with the id of the parent process. From then on, the worker ends when its parent
+// ends, and a signal ends the worker at once.
 void end_with_parent(pid_t parent);
 
 }  // namespace moire::process

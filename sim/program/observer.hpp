@@ -1,5 +1,5 @@
-// What a replay reports to its observers, such as the timeline. Observers never change simulated times. Without an
-// observer, a report costs one branch.
+// The reports of a replay to its observer, such as the timeline. An observer never changes simulated times. Without an
+// observer, each place in the code that would report costs one branch.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,8 @@ class Observer {
   virtual void workgroup(const WorkgroupSpan&) {}
   virtual void put(const PutSpan&) {}
   virtual void copy(const CopySpan&) {}
-  // The load of a named capacity (link, HBM) from now on, in units per second; `rate` is the capacity's maximum.
+  // Reports the new load of a capacity (link, HBM), in units per second, and its `rate`, which the load cannot exceed.
+  // For power and clock, which are meters, reports the new level, and as `rate` the power cap or the highest clock.
   virtual void load(std::string_view /*capacity*/, Rank /*rank*/, Time /*now*/, double /*units_per_second*/,
                     double /*rate*/) {}
 };

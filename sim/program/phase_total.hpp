@@ -1,4 +1,4 @@
-// Total time that a kernel's workgroups spent in one phase, in a replay or as recorded on hardware.
+// The total time that a kernel's workgroups spent in one phase, in a replay or on recorded hardware.
 #pragma once
 
 #include <cstdint>

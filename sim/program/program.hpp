@@ -1,9 +1,9 @@
 // The program that a replay runs: every rank has queues of operations, and an operation is a kernel of workgroups, a
 // copy, a wait, a signal or a delay.
 //
-// One description serves all ranks: kernel bodies and callbacks get the rank as an argument. Nothing here knows an
-// operator or a piece of hardware. Generators (models/workload/kernel, models/workload/collective) and trace readers
-// make programs; models/hardware/replay runs them.
+// One description serves all ranks: kernel bodies and callbacks get the rank as an argument. This header depends
+// neither on operators nor on hardware. Generators (models/workload/kernel, models/workload/collective) and trace
+// readers make programs; models/hardware/replay runs them.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ struct PhaseShape {
   std::string name;
   double read = 0;             // loaded from memory of the workgroup's own GPU
   double read_miss = 1;        // share of `read` that misses all caches
-  double read_overfetch = 1;   // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
+  double read_overfetch = 1;   // bytes fetched from HBM per missed byte; > 1 if rows are shorter than one HBM access
   double write = 0;            // stored to memory of the workgroup's own GPU
   double peer_write = 0;       // stored to the peer's memory over the scale-up link
   double write_miss = 1;       // share of the stored bytes that reaches memory before the kernel ends
   double peer_write_cost = 1;  // link time of a byte of peer_write, relative to contiguous stores of a single sender
   double issue_cost = 1;       // CU issue time of the loads and stores, relative to those of a plain loop
   double peer_read = 0;        // loaded from the peer's memory over the scale-up link; `read` is 0 then
-  double l2_extra = 0;         // further L2 traffic, in bytes: the cost of additions and popular lines in the L2
+  double l2_extra = 0;         // bytes of L2 traffic with the same cost as additions in the L2 and as popular lines
   // The switch of the node copies and adds (multicast, in-network reduction): peer_write is stored to every GPU of the
   // node, including the sender, and peer_read loads the sum of the data of all these GPUs. The phase's peer is then the
   // rank itself.
@@ -56,14 +56,16 @@ struct PhaseShape {
   // overlap all the time.
   bool pipelined = true;
   Time held{};  // pipelined only: how long loaded bytes keep their buffer before the next load can use it
-  // Only for phases with a panel (Phase::panel). The caches keep a line for `residence`. If a workgroup is a time t
-  // behind the previous workgroup of its panel, the share t / residence of the panel's bytes is evicted. The workgroup
-  // does this share of its work with shape `out_of_step`, in which it loads these bytes itself.
+  // Only for phases with a panel, which is a set of workgroups that load the same bytes (Phase::panel). The caches keep
+  // a line for `residence`. If a workgroup is a time t behind the previous workgroup of its panel, the share t /
+  // residence of the panel's bytes is evicted. The workgroup does this share of its work with shape `out_of_step`, in
+  // which it loads these bytes itself.
   Time residence{};
   std::uint16_t out_of_step = 0;
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
-  // Not pipelined only, per unit of work. dependent_loads: loads (such as row numbers) that must return one after the
-  // other before the rows can be requested. pause: time in which nothing is requested (barriers, instruction fetch).
+  // Two fields for phases that are not pipelined, both per unit of work. dependent_loads: number of loads (such as of
+  // row numbers) that must return one after the other before the rows can be requested. pause: time in which the
+  // workgroup requests nothing (barriers, instruction fetch).
   double dependent_loads = 0;
   Time pause{};
   std::int64_t threads = 256;       // of the workgroup
@@ -81,16 +83,19 @@ struct Phase {
     delay,    // lasts `duration`; reported as phase `shape` if `stands_for_work`
     fence,    // waits until all posted work of the workgroup is done, then `duration` more
     wait,     // waits until `flag` has reached `target`
-    signal,   // raises `flag` at `peer` after the preceding stores and `duration`; the workgroup goes on meanwhile
+    signal,   // raises `flag` at `peer` after `duration` and the latency of a store; the workgroup goes on meanwhile
     put,      // non-blocking message of `bytes` to `peer` through the NIC; raises `flag` at `peer` when complete
     take,     // does items of the kernel's queue until the queue is empty, then continues with the next step
   };
   Kind kind = Kind::nothing;
   bool posted = false;  // work: runs concurrently with the workgroup's next steps, like stores that nobody waits for
   bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
-  bool proxied = false;  // put: a host thread posts it; if stores reach the peer, as a DMA copy after `duration`
-  // put: the switches between nodes add up the messages that the GPUs with this number in all nodes put on this queue
-  // pair, and send the sum to all these GPUs. `peer` is then the rank itself, whose flag rises when the sum arrives.
+  // put: a host thread posts the message to the NIC. If the peer is within reach of stores (in the same node), the host
+  // thread copies the bytes by DMA instead, `duration` after the workgroup's request.
+  bool proxied = false;
+  // put: the switches between nodes sum the messages that one GPU of each node, always with the same number in its
+  // node, puts on this queue pair, and send the sum to all these GPUs. `peer` is then the rank itself, whose flag rises
+  // when the sum arrives.
   bool summed = false;
   std::uint16_t shape = 0;  // work: index in kernel.shapes
   // work: workgroups of the same panel load the same bytes one after the other, and the caches keep these bytes for a
@@ -132,16 +137,16 @@ class KernelBody {
   // Fills `phase`, which the caller has reset, with step `step` of a workgroup, or with the next step that is not
   // `nothing`. Returns false when the workgroup has ended.
   virtual bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const = 0;
-  // Number of strands: groups of wavefronts that execute their own steps concurrently on the workgroup's CU. The
-  // workgroup ends when all strands have ended. Each strand keeps the bytes in flight of its shapes.
+  // Returns the number of strands: groups of wavefronts that execute their own steps concurrently on the workgroup's
+  // CU. The workgroup ends when all strands have ended. Each strand has as many bytes in flight as its shapes state.
   virtual std::uint32_t strands(Rank /*rank*/) const { return 1; }
   // Called instead of `phase` if there is more than one strand.
   virtual bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t /*strand*/, std::uint32_t step,
                             Phase& phase) const {
     return this->phase(rank, workgroup, step, phase);
   }
-  // Number of items in the kernel's shared work queue. A workgroup at a `take` step does the next item, as in
-  // persistent kernels with a tile counter.
+  // Returns the number of items in the kernel's shared work queue. A workgroup at a `take` step does the next item, as
+  // in persistent kernels with a tile counter.
   virtual std::int64_t items(Rank /*rank*/) const { return 0; }
   virtual bool item_phase(Rank /*rank*/, std::int64_t /*item*/, std::uint32_t /*step*/, Phase& /*phase*/) const {
     return false;
@@ -165,8 +170,9 @@ struct Kernel {
   bool together = false;
 };
 
-// One copy, or one decompression. A DMA engine copies within the rank or to a peer that stores reach. The NICs copy to
-// any other peer, at the request of a host thread. The rank's decompression engine decompresses within the rank.
+// One copy, or one decompression. A DMA engine copies within the rank, or to a peer that stores can reach (in the same
+// node). The NICs copy to any other peer, at the request of a host thread. The rank's decompression engine decompresses
+// within the rank.
 struct Transfer {
   Rank peer = 0;
   Bytes bytes;
@@ -183,7 +189,7 @@ struct Copy {
   RankSet ranks{};
 };
 
-// The queue continues when `flag` of its own rank has reached `target`.
+// Holds up a queue until `flag` of the queue's rank has reached `target`.
 struct Wait {
   std::string name;
   std::function<FlagRef(Rank)> flag;
@@ -191,8 +197,8 @@ struct Wait {
   RankSet ranks{};
 };
 
-// Raises a flag of its own rank when the queue reaches this operation. Other queues of the rank can wait for the flag,
-// as for an event.
+// Raises a flag of the queue's rank when the queue reaches this operation. Other queues of the rank can wait for the
+// flag, as for an event.
 struct Signal {
   std::string name;
   std::function<FlagRef(Rank)> flag;
@@ -237,7 +243,7 @@ struct FlagArray {
   bool in_order = false;
 };
 
-// The flag numbers of one FlagArray, in the form in which kernel bodies keep them.
+// The flags of one FlagArray. Kernel bodies store a FlagBlock, and get the number of each flag from at().
 struct FlagBlock {
   FlagRef first = no_flag;
   std::uint32_t per_rank = 0;

@@ -9,8 +9,8 @@ namespace moire::program {
 
 namespace {
 
-// The most steps of a kernel that are compared one by one, which takes milliseconds. They are compared if
-// KernelBody::turns() returns false, which means "not known".
+// If KernelBody::turns() returns false, which means "not known", the steps of the kernel are compared one by one. This
+// is the largest number of steps that are compared; the comparison then takes milliseconds.
 constexpr std::uint32_t most_looked_at = 200'000;
 
 class Turned {
@@ -47,7 +47,8 @@ class Turned {
   Rank by_;
 };
 
-// A mapping between the flags of two ranks. together() returns false if the mapping would not be one-to-one.
+// A one-to-one mapping between the flags of two ranks. together() adds a pair of flags to the mapping, and returns
+// false if the mapping is then no longer one-to-one.
 class Pairs {
  public:
   bool together(FlagRef a, FlagRef b) {

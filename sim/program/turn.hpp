@@ -1,6 +1,6 @@
 // Checks whether a program stays the same when every rank r is replaced by rank r + by (modulo the number of ranks). If
-// the program does, and the machine is symmetric too, every block of `by` ranks does the same at the same time. Then
-// one block can be simulated on behalf of all (docs/explanation/folding.md).
+// the program stays the same and the machine is symmetric too, every block of `by` ranks does the same at the same
+// time. Then the simulation of one block gives the times of all blocks (docs/explanation/folding.md).
 #pragma once
 
 #include <string>

@@ -36,8 +36,8 @@ struct WgTraceHeader {
 struct WgTraceRow {
   enum class Kind : std::uint8_t {
     // Version 1
-    task,  // one logical workgroup, executed by physical workgroup `wg`; stores to `peer` (the own rank if local)
-    wait,  // version 1: `wg` polls flags of `peer` at its end; version 2: waits until `flag` was raised `count` times
+    task,  // one logical workgroup, executed by physical workgroup `wg`; stores to `peer` (`rank` if local)
+    wait,  // version 1: `wg` finally polls flags of `peer`; version 2: waits until `flag` was raised `count` times
     // Version 2
     work,    // loads from the memory of `peer`, overlapped with arithmetic
     store,   // stores to the memory of `peer`; ends when they are issued
@@ -70,8 +70,8 @@ struct WgTraceRow {
   bool operator==(const WgTraceRow&) const = default;
 };
 
-// True if two rows are in file order. Version 1 is sorted by rank, start, workgroup and task, version 2 by rank,
-// workgroup and start.
+// True if `first` may come before `second` in a file. The rows of version 1 are sorted by rank, start, workgroup and
+// task, those of version 2 by rank, workgroup and start.
 bool in_order(const WgTraceRow& first, const WgTraceRow& second, int version);
 
 constexpr Time whole_ns(std::int64_t ns) { return Time{ns * 1000}; }
@@ -99,7 +99,7 @@ std::string_view name_of(WgTraceColumn column);
 std::span<const WgTraceColumn> wg_trace_columns_of(int version);  // in file order
 std::string wg_trace_header_row(int version);
 
-// The names of kinds and units in the rows of a file.
+// Return the name of a kind or unit in the rows of a file.
 std::string_view name_of(WgTraceRow::Kind kind);
 std::string_view name_of(WgTraceRow::Unit unit);
 std::span<const WgTraceRow::Kind> wg_trace_kinds_of(int version);

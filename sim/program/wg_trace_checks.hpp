@@ -1,5 +1,5 @@
-// Checks the rows of a WG trace against each other. Reader and writer share these checks, so that the writer never
-// writes a file that the reader would refuse.
+// Checks the rows of a WG trace against each other. The reader and the writer of traces share these checks, so that the
+// writer never writes a file that the reader would refuse.
 #pragma once
 
 #include <array>

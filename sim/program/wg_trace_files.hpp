@@ -18,7 +18,8 @@ struct WgTrace {
 
 class WgTraceFiles {
  public:
-  // Returns null if the file is not a valid trace; every call then adds the file's errors to `diagnostics`.
+  // Returns the trace in `file`, or null if the file is not a valid trace. Every call for an invalid file adds the
+  // file's errors to `diagnostics`.
   std::shared_ptr<const WgTrace> read(const std::filesystem::path& file, config::Diagnostics& diagnostics);
   std::size_t parsed() const { return known_.size(); }  // number of files parsed
 

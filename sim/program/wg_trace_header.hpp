@@ -27,7 +27,7 @@ bool read_header(formats::Lines& lines, Complaints& report, WgTraceHeader& heade
 // Reads the next complete line; returns false at the end of the file, or if it reported an error.
 bool next_line(formats::Lines& lines, Complaints& report, std::string_view& line);
 
-// The required metadata as pairs of key and value, in file order.
+// Returns the required metadata as pairs of key and value, in file order.
 std::vector<std::pair<std::string, std::string>> required_metadata(const WgTraceHeader& header);
 
 }  // namespace moire::program

@@ -18,10 +18,10 @@ namespace moire::program {
 //   if (!reader->ok()) return 2;  // the file is not a valid trace
 class WgTraceReader {
  public:
-  // Reads the metadata. A file name that ends in .zst is decompressed. If the metadata are wrong, returns nothing and
-  // adds the errors to `diagnostics`, which must outlive the reader.
+  // Opens a file and reads its metadata. A file whose name ends in .zst is decompressed. If the metadata are wrong,
+  // returns nothing and adds the errors to `diagnostics`, which must outlive the reader.
   static std::optional<WgTraceReader> open(const std::filesystem::path& path, config::Diagnostics& diagnostics);
-  // The same as open(), but from a stream. Errors call the stream `name`.
+  // Does the same as open(), but reads from a stream. Messages call the stream `name`.
   static std::optional<WgTraceReader> from(std::unique_ptr<std::istream> in, bool compressed, std::string name,
                                            config::Diagnostics& diagnostics);
   WgTraceReader(WgTraceReader&&) noexcept;

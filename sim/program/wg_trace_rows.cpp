@@ -153,8 +153,8 @@ bool parse_row(std::string_view text, int version, std::int64_t line, WgTraceRow
 
 namespace {
 
-// Reports `what()` unless a row is as expected. The message is a function, so that it is formatted only for errors,
-// because the checks run for every row.
+// Reports an error with the text `what()` if a row is not as expected. The text comes from a function, so that it is
+// formatted only for errors, because the checks run for every row.
 struct Expect {
   std::int64_t line;
   const WgTraceFieldColumns& columns;

@@ -20,7 +20,7 @@ class WgTraceWriter {
   // compressed. `diagnostics` must outlive the writer.
   static std::optional<WgTraceWriter> create(const std::filesystem::path& path, const WgTraceHeader& header,
                                              config::Diagnostics& diagnostics);
-  // The same as create(), but to a stream. Errors call the stream `name`.
+  // Does the same as create(), but writes to a stream. Messages call the stream `name`.
   static std::optional<WgTraceWriter> to(std::unique_ptr<std::ostream> out, bool compressed, std::string name,
                                          const WgTraceHeader& header, config::Diagnostics& diagnostics);
   WgTraceWriter(WgTraceWriter&&) noexcept;

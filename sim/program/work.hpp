@@ -1,4 +1,4 @@
-// Estimates, before a run, how much there is to simulate in a program.
+// Estimates the size of a program before it runs: the number of workgroups and of their steps.
 #pragma once
 
 #include "sim/program/program.hpp"

@@ -1,4 +1,5 @@
-// Tests the readers of the grids, which tell the collectors of validation/ what to measure. They need no GPU.
+// Tests the readers of the grids, the files that list the points that the collectors of validation/ measure. The
+// readers need no GPU.
 #include "validation/c3/grid.hpp"
 
 #include <gmock/gmock.h>

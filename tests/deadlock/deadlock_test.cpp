@@ -1,4 +1,4 @@
-// Tests programs that cannot end: the simulation must report a deadlock, and the report must lead to the cycle.
+// Tests programs that cannot end. The simulation must report a deadlock, and the report must name the cycle of waits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct WaitThenSignal final : program::KernelBody {
   std::int64_t count = 1;
   program::FlagBlock flags;
   bool waits = true;
-  std::optional<Rank> ranks;  // number of ranks, each of which signals the next one; empty: a rank signals itself
+  std::optional<Rank> ranks;  // number of ranks, of which each signals the next rank; empty: a rank signals itself
 
   std::int64_t workgroups(Rank) const override { return count; }
   bool phase(Rank rank, std::int64_t, std::uint32_t step, Phase& phase) const override {
@@ -85,7 +85,7 @@ TEST(Deadlock, AKernelThatHoldsEveryCuWhileItWaitsForOneThatNeedsACu) {
       {"go", 1, [](Rank rank, std::uint32_t) { return std::pair<Rank, std::string>(rank, "setter"); }});
   setter->flags = holder->flags;
   setter->waits = false;
-  holder->count = 8 * 8;  // 8 CUs hold 8 workgroups of 256 threads each
+  holder->count = 8 * 8;  // each of the 8 CUs holds 8 workgroups of 256 threads
   program->queues.push_back({"first", 0, {}});
   program->queues.push_back({"second", 0, {}});
   program->queues[0].operations.emplace_back(kernel("holder", holder));
@@ -119,7 +119,7 @@ TEST(Deadlock, IsNotSeenWhereAFlagComesLate) {
       {"go", 1, [](Rank rank, std::uint32_t) { return std::pair<Rank, std::string>(rank, "setter"); }});
   setter->flags = holder->flags;
   setter->waits = false;
-  holder->count = 8 * 8 - 1;  // leaves one slot
+  holder->count = 8 * 8 - 1;  // leaves space for one more workgroup
   program->queues.push_back({"first", 0, {}});
   program->queues.push_back({"second", 0, {}});
   program->queues[0].operations.emplace_back(kernel("holder", holder));

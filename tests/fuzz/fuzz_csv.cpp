@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a CSV table. An accepted table is the same after it is written and read again. For a
-// refused table there is an error message.
+// libFuzzer: reads any bytes as a CSV table. The rows of an accepted table must be the same after they are written and
+// read again. A refused table must have an error message.
 #include <cstdlib>
 #include <string>
 
@@ -13,8 +13,8 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Returns the text of a field as the writer writes it: line ends become spaces. The reader accepts only '\r' in a
-// field.
+// Returns the text of a field as the writer writes it, with spaces in place of line ends. The only line end that the
+// reader accepts in a field is '\r'.
 std::string in_a_row(std::string text) {
   for (char& c : text) c = c == '\r' ? ' ' : c;
   return text;

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a formula over three names. An accepted formula has the same value each time. For a
-// refused formula there is an error message.
+// libFuzzer: reads any bytes as a formula over three names. An accepted formula must have the same value each time that
+// it is computed. A refused formula must have an error message.
 #include <bit>
 #include <cmath>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // libFuzzer: reads any bytes as the file of a system, a GPU, a NIC or a library, and builds the machine if it has few
-// GPUs. Names of shipped files are replaced by their contents, which are read once. For a refused file there is an
-// error message.
+// GPUs. Names of shipped files are replaced by the contents of these files, which are read once. A refused file
+// must have an error message.
 #include <cstdlib>
 #include <filesystem>
 #include <map>

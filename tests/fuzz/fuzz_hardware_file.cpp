@@ -1,5 +1,6 @@
 // libFuzzer: reads any bytes as a GPU file that calibration changes. An accepted file is written in the layout of
-// configs/hardware; read again, it gives the same GPU and the same text, and it contains the changed values.
+// configs/hardware. If this text is read again, it must give the same GPU and the same text, and it must contain the
+// changed values.
 #include <cstdlib>
 #include <string>
 

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as JSON. The place of every value is a character with which such a value can begin. For a
-// refused text there is an error message.
+// libFuzzer: reads any bytes as JSON. At the line and column of every value there must be a character with which a
+// value of its kind can begin. A refused text must have an error message.
 #include <algorithm>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as the file in which a study keeps its finished runs. Incomplete entries are ignored. A
-// file of another kind is not changed. A run that is kept after reading is appended.
+// libFuzzer: reads any bytes as the file in which a study keeps its finished runs. An incomplete run at the end must be
+// removed, a file of another kind must not change, and a run that is kept after reading must be appended.
 #include <unistd.h>
 
 #include <cstdlib>

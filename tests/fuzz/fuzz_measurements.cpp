@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as measurements. For an invalid file there is an error message with a place. The rows of a
-// valid file have low <= value <= high and are the same after they are written and read again.
+// libFuzzer: reads any bytes as measurements. An invalid file must have at least one error message, and at most 21. The
+// rows of a valid file must have low <= value <= high, and must be the same after they are written and read again.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// libFuzzer: reads and checks any bytes as an MSCCL algorithm. For an invalid file there is an error message. A valid
-// file keeps the rules of the format, its verdict agrees with the messages, and it gets the same verdict after it is
-// written and read again.
+// libFuzzer: reads and checks any bytes as an MSCCL algorithm. An invalid file must have an error message. A valid file
+// must keep the rules of the format, its verdict must agree with the messages, and it must get the same verdict after
+// it is written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!algorithm) return 0;
   config::Diagnostics rules;
   require(msccl::check_rules(*algorithm, rules));
-  // A few digits in the file can define an algorithm with a gigabyte of chunks. The limit of the checker is tested
-  // elsewhere.
+  // A few digits in the file can define an algorithm with a gigabyte of chunks. Such algorithms are skipped here; other
+  // tests check the limit of the checker.
   if (msccl::cells_of(*algorithm) > 100'000) return 0;
   const std::string told = verdict_on(*algorithm, diagnostics);
   const auto again = msccl::read_xml_text("input", msccl::to_xml(*algorithm), rules);

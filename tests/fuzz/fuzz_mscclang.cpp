@@ -1,6 +1,6 @@
 // libFuzzer: the bytes choose the operations of a program in the language for collectives (mscclang). The program
-// compiles to an algorithm without deadlocks and races, which computes the same as the operations one after the other.
-// The XML of the algorithm stays the same when it is read and written again.
+// must compile to an algorithm without deadlocks and races. This algorithm must compute the same as the operations one
+// after the other, and its XML must stay the same when it is read and written again.
 #include <cstdlib>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// libFuzzer: reads and checks any bytes as an execution plan of MSCCL++. For a refused plan there are error messages,
-// at most 60.
+// libFuzzer: reads and checks any bytes as an execution plan of MSCCL++. A refused plan must have between
+// 1 and 60 error messages.
 #include <cstdlib>
 #include <string>
 

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a graph dump of NCCL, and as a topology dump, which is not converted into a system
-// here.
+// libFuzzer: reads any bytes as a graph dump and as a topology dump of NCCL. A refused dump must have an error message.
+// fuzz_nccl_topo also converts topology dumps into systems.
 #include <cstdlib>
 #include <string>
 

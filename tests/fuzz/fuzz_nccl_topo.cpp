@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a topology dump and as a graph dump of NCCL. The system that is made from an accepted
-// dump passes `moire check`. For a refused dump there is an error message.
+// libFuzzer: reads any bytes as a topology dump and as a graph dump of NCCL. The system file that is made from
+// an accepted topology dump must be printable ASCII. A refused dump must have an error message.
 #include <cstdlib>
 #include <string>
 

@@ -1,6 +1,5 @@
-// libFuzzer: the bytes choose a machine of few GPUs and an operation, which is simulated with all invariants checked.
-// The operation runs, or is refused with the place of the error. MSCCL algorithms that send before they receive may
-// also deadlock with a report.
+// libFuzzer: the bytes choose a machine of few GPUs and an operation. The operation is simulated, and all invariants
+// are checked. It must run or be refused. MSCCL algorithms that send before they receive may also deadlock.
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace moire::laws;
-  constexpr std::size_t most_spans = 2'000;  // longer runs are cut and count as having run
+  constexpr std::size_t most_spans = 2'000;  // a run with more steps is stopped and counts as having run
   static const std::vector<std::string> systems = system_names();
   Random random(std::string_view(reinterpret_cast<const char*>(data), size));
   const auto& operators = moire::operators::all();

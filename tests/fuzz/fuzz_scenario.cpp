@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a scenario, and lists its runs and their parameters. Systems are not built, because a
-// fuzzer soon requests a million GPUs.
+// libFuzzer: reads any bytes as a scenario, and lists its runs and their parameters. Systems are not built,
+// because a fuzzer soon finds files with a million GPUs.
 #include <cstdlib>
 #include <string>
 

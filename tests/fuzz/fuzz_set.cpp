@@ -1,6 +1,6 @@
 // libFuzzer: applies `--set` to shipped systems. The first line of the bytes names a system of configs/systems, and
-// every other line is PATH=VALUE. The changed scenario can be prepared, or is refused with an error message. Large
-// machines, which a fuzzer soon requests, are not built.
+// every other line is PATH=VALUE. It must be possible to prepare the changed scenario, or it must be refused with an
+// error message. Large machines are not built, because they would take too long.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 #include "tests/laws/random.hpp"
 #include "tests/laws/simulation.hpp"
 
-// Null in builds without libFuzzer.
+// libFuzzer's function for default mutations; null in builds without libFuzzer.
 extern "C" std::size_t LLVMFuzzerMutate(unsigned char* data, std::size_t size, std::size_t most) __attribute__((weak));
 
 namespace {
@@ -97,7 +97,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   return 0;
 }
 
-// Half of the mutations insert an existing path or one of the values below.
+// Mutates an input. Half of the mutations are libFuzzer's own; the other half inserts an existing path or one of the
+// values below.
 extern "C" std::size_t mutate_set(unsigned char* data, std::size_t size, std::size_t most, unsigned seed) {
   constexpr const char* values[] = {"0",      "1",    "-1",        "0.5",   "1e-9 B/s", "1e30", "9223372036854775807",
                                     "null",   "[]",   "{}",        "nan",   ".inf",     "3 B",  "0.1 B",

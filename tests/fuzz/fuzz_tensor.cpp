@@ -1,5 +1,6 @@
-// libFuzzer: reads any bytes as a .npy and as a .safetensors file. The tensors of an accepted file lie within the file.
-// Their ratios are measured and written as a list that can be read. For a refused file there is an error message.
+// libFuzzer: reads any bytes as a .npy and as a .safetensors file. The tensors of an accepted file must lie within the
+// file. Their ratios are measured and written as a list, which must be readable. A refused file must have an error
+// message.
 #include <cstdlib>
 #include <sstream>
 #include <string>

@@ -1,5 +1,6 @@
-// libFuzzer: reads any bytes as a quantity of each dimension, and as a path of --set. An accepted value is within the
-// bounds of its dimension. If Moire writes the value as text, it accepts this text and writes the same text again.
+// libFuzzer: reads any bytes as a quantity of each dimension, and as a path of --set. An accepted value must be within
+// the bounds of its dimension. If Moire writes the value as text, it must accept this text and write the same text
+// again.
 #include <cmath>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
 // libFuzzer: reads any bytes as a validation file, in a folder with a scenario, a trace and tables of measured values,
-// and checks it with all files that it names. For a refused file there is an error message.
+// and checks it with all files that it names. A refused file must have an error message.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ const fs::path& folder() {
     for (const auto& file : fs::directory_iterator(support::source_dir() + "/tests/validate"))
       fs::create_symlink(file.path(), path / "validate" / file.path().filename());
     std::atexit([] { fs::remove_all(folder()); });
-    core::set_memory_limit(100e6);  // a fuzzer soon requests a million GPUs
+    core::set_memory_limit(100e6);  // a fuzzer soon finds files with a million GPUs
     return path;
   }();
   return made;

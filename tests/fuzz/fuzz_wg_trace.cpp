@@ -1,6 +1,6 @@
 // libFuzzer: reads any bytes as a WG trace: as a plain file, as a compressed file, and as the text of a compressed
-// file. Compression never changes the verdict. A valid trace is the same after it is written and read again. For an
-// invalid trace there is an error message.
+// file. Compression must never change the verdict. A valid trace must be the same after it is written and read again.
+// An invalid trace must have an error message.
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -32,7 +32,7 @@ void require(bool condition) {
 }
 
 Reading read(std::string bytes, bool compressed) {
-  // A small compressed input may expand to a very long valid trace; this number of rows tests enough.
+  // A small compressed input may expand to a very long valid trace. Rows beyond this number are not read.
   constexpr std::size_t enough = 100'000;
   config::Diagnostics diagnostics;
   Reading reading;

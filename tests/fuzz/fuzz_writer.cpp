@@ -1,7 +1,7 @@
-// libFuzzer: writes files while system calls fail. The bytes choose the contents of the files, which system calls fail,
-// are partial or interrupted, and which allocation fails. After that either the old or the new file is complete, the
-// returned status says which of the two, and no other file is left. The linker redirects system calls to this file
-// (--wrap).
+// libFuzzer: writes files while system calls fail. The bytes choose the contents of the files, the system calls that
+// fail, write only a part or are interrupted, and the allocation that fails. After a write either the complete old file
+// or the complete new file must exist, the return value must say which of the two, and no other file must be left. The
+// linker redirects system calls to functions of this file (--wrap).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,15 +36,15 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// The failures to inject; none while `faults` is null.
+// The failures to inject. No call fails while `faults` is null.
 struct Faults {
   laws::Random random;
-  std::uint64_t allocations = 0;  // number of the allocation that fails; 0: none fails
-  std::size_t errors = 0;         // errors that system calls have returned
+  std::uint64_t allocations = 0;  // 1: the next allocation fails, 2: the one after it, ...; 0: none fails
+  std::size_t errors = 0;         // number of errors that system calls have returned
 };
 Faults* faults = nullptr;
 
-// Decides whether a system call fails: returns one of these errors, or 0.
+// Decides at random whether a system call fails. Returns one of `errors`, or 0 if the call succeeds.
 int error_of(std::initializer_list<int> errors) {
   if (faults == nullptr || faults->random.below(256) < 200) return 0;
   ++faults->errors;
@@ -215,8 +215,8 @@ void write_trace(Faults& with, const fs::path& file, const std::optional<std::st
   require(reader->ok() && read == rows);
 }
 
-// Checks that runs that were kept without an error are read again with their own results. If no call failed, only kept
-// runs are found.
+// Keeps runs of a study in a file, and checks that those that were kept without an error are read again with their own
+// results. If no call failed, checks also that no other runs are found.
 void keep_runs(Faults& with, const fs::path& file) {
   constexpr const char* key = "00f067aa0ba902b7";
   std::array<std::string, 4> texts;

@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as XML. The place of every element and attribute is the place of its name in the text. For
-// a refused text there is an error message.
+// libFuzzer: reads any bytes as XML. The line and column of every element and attribute must be those of its name in
+// the text. A refused text must have an error message.
 #include <cstdlib>
 #include <string>
 

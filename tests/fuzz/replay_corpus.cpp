@@ -1,6 +1,6 @@
-// Runs a harness without libFuzzer on every file of the seed corpus, and on mutations of these files from a fixed
-// random seed, so that every build tests the readers. Usage: `replay HARNESS MUTATIONS FILE`, where FILE lists the seed
-// corpus.
+// Runs a harness without libFuzzer on every file of the seed corpus, and on random mutations of these files, so that
+// every build tests the readers. The mutations are the same each time. Usage: `replay HARNESS MUTATIONS FILE`, where
+// FILE lists the seed corpus.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// CMakeLists.txt defines HARNESSES as HARNESS(name) for each harness.
+// CMakeLists.txt defines HARNESSES as the text HARNESS(name) for each harness, one after the other.
 #define HARNESS(name) extern "C" int fuzz_##name(const unsigned char* data, std::size_t size);
 HARNESSES
 #undef HARNESS

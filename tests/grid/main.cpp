@@ -1,6 +1,6 @@
 // Checks that every combination of shipped system, library, operator, algorithm and protocol, size and number of nodes
 // runs, or is refused with the place of the error. No combination may end with an internal error.
-//   moire_grid [EVERY [FIRST]]   checks every EVERY-th combination from FIRST on; by default all of them
+//   moire_grid [EVERY [FIRST]]   checks every EVERY-th combination, beginning with number FIRST; by default all
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace moire::laws {
 namespace {
 
-constexpr std::size_t most_spans = 20'000;  // longer runs are cut and count as having run
+constexpr std::size_t most_spans = 20'000;  // a run with more steps is stopped and counts as having run
 
 // An operation without its size: the operator and its keys.
 struct Way {
@@ -84,7 +84,8 @@ std::vector<Way> ways() {
   return all;
 }
 
-// Returns the size of an operation: bytes, k of a product, length of sequences, or tables of an embedding.
+// Returns the size of an operation for a message of `bytes`. For some operators the size is k of a product, the length
+// of sequences or the number of tables of an embedding; it is then the number `bytes`, limited to a maximum.
 double size_of(const Way& way, double bytes) {
   if (way.op == "transformer" || way.op == "data_parallel_step") return std::min(bytes, 2048.);
   if (way.op == "gemm" || way.op == "gemm_reduce_scatter" || way.op == "all_gather_gemm") return std::min(bytes, 8192.);
@@ -94,7 +95,7 @@ double size_of(const Way& way, double bytes) {
   return bytes;
 }
 
-// Files of collective libraries; "": the system's own.
+// Returns the files of collective libraries; "" stands for the library of the system.
 std::vector<std::string> libraries() {
   std::vector<std::string> names{""};
   for (const char* name : {"nccl", "rccl", "rccl_mi300x"})
@@ -134,8 +135,8 @@ int run(std::size_t every, std::size_t first) {
             if (!library.empty()) scenario.changes.push_back({"system.library", library});
             const Outcome outcome = simulate(scenario, most_spans);
             ++systems[system].of[outcome.kind];
-            // MSCCL algorithms that send before they receive deadlock if their FIFOs are too short, as they do on a
-            // GPU. The report names the ranks.
+            // MSCCL algorithms that send before they receive deadlock if their FIFOs are too short. They also do this
+            // on a GPU, so such a deadlock is no error.
             const bool hangs = way.op == "msccl" && outcome.kind == Outcome::Kind::deadlocked;
             const bool held = outcome.ran() || hangs || outcome.kind == Outcome::Kind::cut ||
                               (outcome.kind == Outcome::Kind::refused && has_position(outcome.text));

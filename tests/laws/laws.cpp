@@ -15,8 +15,7 @@ namespace moire::laws {
 namespace {
 
 bool any(const std::string&) { return true; }
-// True if the operator has the same kernels on another machine and for another size, which laws that compare times
-// need.
+// True if the operator has the same kernels on another machine and for another size. Laws that compare times need this.
 bool fixed(const std::string& op) { return op != "transformer" && op != "data_parallel_step"; }
 bool has_size(const std::string& op) { return op != "wg_trace" && fixed(op); }
 bool is_collective(const std::string& op) {
@@ -47,7 +46,8 @@ Scenario with(Scenario scenario, const std::vector<Change>& changes) {
   return scenario;
 }
 
-// False if the grids or the phases differ, as phases of different protocols do.
+// True if both runs have the same number of workgroups and the same kinds of metrics. This is false, for example, for
+// different protocols, because their phases have different names.
 bool same_kernels(const Outcome& a, const Outcome& b) {
   if (a.metric("workgroups") != b.metric("workgroups") || a.result.metrics.size() != b.result.metrics.size())
     return false;
@@ -56,8 +56,9 @@ bool same_kernels(const Outcome& a, const Outcome& b) {
   return true;
 }
 
-// True if the larger message uses another protocol, so that it has at most three quarters of the bytes on the wire per
-// byte of data. Messages between pairs change from LL, whose flags take half of the bytes, to Simple at some size.
+// The run `after` has `more` times the data of the run `before`. True if it uses another protocol: per byte of data it
+// then has at most three quarters of the bytes on the wire. At some size a library changes from the protocol LL, whose
+// flags take half of the bytes, to Simple.
 bool other_protocol(const Outcome& before, const Outcome& after, double more) {
   const auto wire = [](const Outcome& o) { return o.metric("scale_up_bytes") + o.metric("network_bytes"); };
   return wire(after) <= 0.75 * more * wire(before) && wire(before) > 0;
@@ -104,7 +105,7 @@ bool one_wave(const Case& one, const Outcome& outcome) {
   return outcome.metric("workgroups") <= cus * outcome.ranks;
 }
 
-// True for parameters that determine how many workgroups are resident, and which one is next.
+// True for parameters that determine how many workgroups are resident, or which workgroup is placed next.
 bool of_places(const std::string& name) {
   for (const char* place :
        {"cu_group.cus", "cu_array.threads_per_cu", "cu_array.workgroups_per_cu", "cu_array.registers_per_cu",
@@ -132,7 +133,8 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (!before.ran()) return not_run(one, before, base);
   const Outcome after = simulate(better, 2 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, better);
-  // With a second wave, the order in which workgroups end determines where and when the next ones run.
+  // If not all workgroups fit on the GPUs at once, the order in which workgroups end determines where and when the
+  // others run.
   const bool ordered = of_places(changed->name) || !moves_bytes(one.op) || one.work.is("schedule", "gemm");
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
@@ -161,8 +163,8 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
   if (other_protocol(before, after, more.size / one.work.size)) return {Found::incomparable};
-  // A library divides larger data into more concurrent pieces, or into different ones. With less than twice the bytes
-  // this can save time.
+  // A library may divide larger data into more concurrent pieces, or into pieces of another size. If the data grow by
+  // less than a factor of two, this can save more time than the additional bytes cost.
   const double crossing = after.metric("network_bytes") / more.size * one.work.size;
   const bool same_pieces = before.steps == after.steps &&
                            std::abs(crossing - before.metric("network_bytes")) <= 0.01 * before.metric("network_bytes");
@@ -212,9 +214,9 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 
 // --- Ranks that do the same end together
 
-// True if all ranks do the same; with several nodes, if ranks with the same index in their nodes do the same. Ranks of
-// a node differ there: peers are in the order of ranks, so the first peer of a rank may be in its own node or in
-// another.
+// On one node: true if all ranks do the same. On several nodes: true if ranks with the same index in their nodes do the
+// same. Ranks of one node differ in this case, because peers are in the order of ranks: the first peer of a rank may be
+// in its own node or in another.
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
   if (work.op == "broadcast" || work.op == "chunked_broadcast" || work.op == "wg_trace" || work.op == "msccl" ||
@@ -235,8 +237,8 @@ bool symmetric(const Case& one) {
                              work.is("schedule", "all_to_all"));  // rings enter and leave a node at different GPUs
 }
 
-// Returns the workload with a size for which ranks own equal parts. In a reduction every rank owns a part, and the
-// parts are equal if all channels have the same number of cells of each part.
+// Returns the workload with a size for which all ranks own equal parts of the data. In a reduction every channel
+// handles a share of every part; the shares are equal if the size is a multiple of ranks x channels x 16 KiB.
 Workload with_even_parts(const Case& one) {
   Workload work = one.work;
   if (work.chunked_ring()) {
@@ -271,7 +273,8 @@ Verdict alike(const Case& one, Random, const Cost& cost) {
 
 // --- What is sent is received
 
-// Returns the bytes that all ranks of a ring together send. Each share passes the whole ring, plain or compressed.
+// Returns the bytes that all ranks of a chunked ring send together. The share of each rank passes the whole ring, plain
+// or compressed. Returns nothing for other operators, and if data are compressed only between nodes.
 std::optional<double> sent_round(const Case& one, double ranks) {
   const Workload& work = one.work;
   if (!work.chunked_ring() || work.is("between_nodes", "true")) return std::nullopt;
@@ -282,7 +285,7 @@ std::optional<double> sent_round(const Case& one, double ranks) {
 }
 
 Verdict conserved(const Case& one, Random, const Cost& cost) {
-  // The library may sum in the switch, and no rank counts the bytes that the switch sends.
+  // The library may let switches compute the sums, and no rank counts the bytes that a switch sends.
   if (const std::string* by = one.work.find("gradients"); by != nullptr && by->starts_with("{by: library"))
     return {Found::incomparable};
   if (one.work.by_switch()) return {Found::incomparable};
@@ -318,7 +321,7 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   for (std::size_t rank = 0; rank < outcome.received.size(); ++rank) {
     if (one.op == "broadcast" && rank == root) continue;
     const double got = outcome.received[rank] - outcome.handed_on[rank];
-    if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums are forwarded to the next rank
+    if (one.op == "reduce_scatter") break;  // parts are whole elements, and ranks also receive sums to forward
     if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed) && !equal(got, whole)))
       return wrong("received and needed", got, needed);
     if (exact && one.op != "broadcast" && !equal(outcome.received[rank], outcome.sent[rank]))
@@ -329,10 +332,10 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
 
 // --- All times and rates scaled
 
-// Returns how sensitive a run is to rounding: the largest difference to runs in which all times are a few picoseconds
-// longer or shorter, or all rates differ by up to 1e-8. Suppose that a transfer begins slightly later while few
-// transfers share a port, and ends while many do. It then ends later by a multiple of the initial difference. In most
-// programs such differences vanish, but in some they grow.
+// Returns how sensitive a run is to rounding, in picoseconds. This is the largest difference to runs in which all times
+// are up to 3 ps longer or shorter, or all rates differ by up to 1e-8. Suppose that a transfer begins slightly later,
+// at a moment when few transfers share a port, and ends at a moment when many do. It then ends later by a multiple of
+// the initial difference. In most programs such differences vanish, but in some they grow.
 double grown_rounding(const Case& one, const Scenario& base, const Outcome& outcome, const Cost& cost) {
   double most = 0;
   const auto beside = [&](auto&& changed) {
@@ -349,7 +352,7 @@ double grown_rounding(const Case& one, const Scenario& base, const Outcome& outc
     beside([ps](const Parameter& number) {
       return number.dimension == config::Dimension::time ? number.value + ps : number.value;
     });
-  // The sharing law is solved to 1e-9.
+  // The rates of activities that share resources are computed to 1e-9.
   for (const double share : {-1e-8, -1e-9, 1e-9, 1e-8})
     beside([share](const Parameter& number) { return is_rate(number) ? number.value * (1 + share) : number.value; });
   return most;

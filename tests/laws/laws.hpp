@@ -15,9 +15,11 @@ inline constexpr std::size_t kinds_found = std::size(found_names);
 struct Verdict {
   Found found = Found::kept;
   std::string detail{};  // kind of the case, such as the parameter that was changed
-  std::string why{};     // what is wrong, with numbers
+  std::string why{};     // what is wrong, with the times or amounts that show it
   std::vector<Scenario> runs{};
-  double beyond = 0;  // reordered only: the share of the run's time by which the case misses the law
+  // For `reordered`, a case that misses the law by no more than a tolerance: the difference as a share of the run's
+  // time.
+  double beyond = 0;
 };
 inline Verdict reordered(Verdict missed, double beyond) {
   missed.found = Found::reordered;
@@ -25,16 +27,16 @@ inline Verdict reordered(Verdict missed, double beyond) {
   return missed;
 }
 
-// Limits of the cost of a case.
+// Limits of a case, so that its simulations do not take too long.
 struct Cost {
-  std::int64_t most_ranks = 64;  // in strict cases; few cases have more than few_ranks
-  std::size_t most_spans = 60'000;
+  std::int64_t most_ranks = 64;     // ranks of a strict case; seven of eight cases have at most few_ranks
+  std::size_t most_spans = 60'000;  // steps of workgroups, queues, copies and puts, after which a run is cut
 };
 
 struct Law {
   const char* name;
   const char* meaning;
-  int share;  // weight of the law among all cases
+  int share;  // how often cases of this law are drawn, relative to the other laws
   Draw draw;
   bool (*applies)(const std::string& op);
   Verdict (*check)(const Case& one, Random random, const Cost& cost);
@@ -42,10 +44,10 @@ struct Law {
 
 const std::vector<Law>& all_laws();
 
-// True if ranks, or kernels and host threads, wait for each other in this operator.
+// True if in this operator ranks wait for each other, or kernels and host threads do.
 bool moves_bytes(const std::string& op);
 
-// Verdict of a case whose simulation did not run to its end.
+// Returns the verdict on a case whose simulation did not run to its end.
 Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario);
 
 }  // namespace moire::laws

@@ -14,7 +14,8 @@ namespace moire::laws {
 
 namespace {
 
-// Multiplies all rates. Also sets every time to its present value, because some times otherwise follow the clock.
+// Returns the scenario of a case with all rates multiplied by `factor`. Also sets every time to its present value,
+// because some times would otherwise scale with the clock.
 Scenario with_rates(const Case& one, double factor) {
   Scenario scenario = one.scenario();
   for (const Parameter& number : numbers_of_run(one)) {
@@ -25,7 +26,7 @@ Scenario with_rates(const Case& one, double factor) {
   return scenario;
 }
 
-// Makes all rates practically infinite and all latencies minimal.
+// Multiplies all rates by a million, and sets all times to the smallest values that their keys accept.
 void idealise(const Case& one, Scenario& scenario) {
   for (const Parameter& number : numbers_of_run(one)) {
     if (is_rate(number)) scenario.changes.push_back({number.path, number.text(number.value * 1e6)});
@@ -80,7 +81,8 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   const Scenario fastest = with_rates(one, 25e6);
   const Outcome c = simulate(fastest, 2 * cost.most_spans);
   if (!c.ran()) return not_run(one, c, fastest);
-  // The remaining transfer time falls by the factor of 5, so two runs determine the floor.
+  // From one run to the next the transfer time falls by a factor of 5, so the times of two runs determine the time
+  // without transfers.
   const auto floor_by = [](const Outcome& x, const Outcome& y) { return y.ps() - (x.ps() - y.ps()) / 4; };
   const double floor = floor_by(b, c);
   if (apart(b, c) && std::abs(floor_by(a, b) - floor) > 0.01 * floor + rounding(b, c))
@@ -106,12 +108,13 @@ double round_of(const Case& one, const Outcome& few) {
 
 }  // namespace
 
-// Doubles the number of whole rounds until the time per byte is constant: a pipeline has to fill first, and larger
-// messages get more channels.
+// Doubles the number of whole rounds (round_of) until every further byte takes the same time. Small sizes take longer
+// per byte, because a pipeline has to fill first, and because the library uses more channels for larger messages.
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
-  constexpr double least = 2, most = 1024;  // rounds; many, since channels get out of step slowly and are then faster
+  constexpr double least = 2, most = 1024;  // rounds; channels may get out of step, and so faster, only after many
   if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // too many steps to simulate
-  // The times of steps vary (step_spread), so the phase shifts drift at which channels contend for a shared NIC.
+  // The times of steps vary (step_spread). The offset between channels that share a NIC therefore drifts, and with it
+  // the time that they lose to each other.
   const double near = one.nodes > 1 && one.work.collective() ? most_out_of_step : 0.01;
   const std::size_t most_spans = 4 * cost.most_spans;
   Case own = one;
@@ -189,7 +192,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
     seconds = 2 * 64 * 64 * work.size / main_loop / (number(limit) / cus);
   } else {
     const double ranks = static_cast<double>(own.nodes * own.gpus);
-    // Bytes that a rank sends to each peer.
+    // Fraction of the size that a rank sends to each peer.
     const double share = one.op == "all_to_all" ? 1 / ranks : 1;
     work.size = std::exp2(own.nodes == 1 ? 24 : 28) * static_cast<double>(1 + random.below(4));
     if (own.nodes == 1) {
@@ -200,7 +203,8 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
       if (limit.ends_with("link_bandwidth")) {
         const double efficiency = number(gpu + "port.copy_efficiency", number(gpu + "port.payload_efficiency"));
         const double links = number(gpu + "port.links");
-        // On a mesh each peer has its own links, and the copies of a queue run one after the other.
+        // On a mesh each peer has its own links, and the copies of a queue run one after the other. A copy therefore
+        // uses only the links to one peer.
         seconds = peers * work.size * share /
                   (number(limit) * efficiency * (mesh ? number("system.node.links_per_pair") : links));
       } else {
@@ -220,7 +224,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
         work.size = one.op == "all_to_all" ? ranks : 1;
         seconds = 2 * of_nic / number(limit);  // two messages per put: data and flag
       } else {
-        // The NIC's bandwidth includes packet headers; that of PCIe is given for payload.
+        // The bandwidth of the NIC includes packet headers; the bandwidth of its PCIe link is for payload only.
         seconds = of_nic * work.size * share / number(limit);
         if (limit.ends_with("nic.bandwidth")) seconds /= number("system.node.nic.payload_efficiency", 1);
       }

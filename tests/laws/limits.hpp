@@ -1,4 +1,5 @@
-// Laws of limits: infinite capacities, infinite sizes, and a single finite capacity.
+// Checks laws of limiting cases: all rates are unlimited (floor), the size is large (rate), or all rates but one are
+// unlimited (bottleneck).
 #pragma once
 
 #include "tests/laws/laws.hpp"

@@ -3,8 +3,9 @@
 //   laws [CASES] [SEED] [--law NAME] [--operator NAME] [--system NAME] [--only NUMBER] [--ci OPEN_FILE] [--ranks MOST]
 //        [--times] [--beyond PERCENT]
 //
-// The same arguments give the same cases on every machine. The exit status is 1 if a case is broken. With --ci, broken
-// cases that OPEN_FILE (open.txt) lists are known and do not count, but an entry that no broken case matches does.
+// The same arguments give the same cases on every machine. The exit status is 1 if a case is broken. With --ci, the
+// file OPEN_FILE (open.txt) lists cases that are known to be broken. These do not count, but a listed case that is not
+// broken any more makes the exit status 1, too.
 #include <fmt/format.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -39,10 +40,11 @@ struct Arguments {
   std::optional<std::uint64_t> only;
   Cost cost;
   bool times = false;
-  double beyond = 0;  // prints every case that is reordered by more than this share
+  double beyond = 0;  // cases that are reordered by more than this share of their time are printed; 0: none
 };
 
-// A line of open.txt: law; operator; system; words of the report, separated by blanks; reason.
+// A line of open.txt, which lists known failures: law; operator; system; words of the report, separated by blanks;
+// reason.
 struct Open {
   std::string line;
   std::array<std::string, 4> fields;
@@ -93,7 +95,7 @@ void limit_processor_time(time_t seconds) {
   setitimer(ITIMER_VIRTUAL, &limit, nullptr);
 }
 
-// A long run may be interrupted; the tables then cover the cases so far.
+// Set by SIGINT and SIGTERM: no further case is checked, and the tables cover the cases that were checked.
 volatile std::sig_atomic_t stopped = 0;
 void stop(int) { stopped = 1; }
 
@@ -218,7 +220,7 @@ int run(const Arguments& arguments) {
              .work = {}};
     const auto case_begin = Clock::now();
     Verdict verdict;
-    // Draws again, a few times, if a case is refused or its two runs are not comparable.
+    // If a strict case cannot be judged, because it is refused, cut or not comparable, draws up to five other cases.
     Random random(arguments.seed, number);
     for (int attempt = 0; attempt < 6; ++attempt) {
       const std::int64_t most_ranks = stratum.law->draw == Draw::loose ? 512

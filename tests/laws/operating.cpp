@@ -8,7 +8,8 @@ namespace moire::laws {
 
 namespace {
 
-// Tolerance of times: the steady state is found to 0.05 % of the power, and the time changes by no larger share.
+// Relative tolerance of times. The search for the clock of a steady state stops when the power is within 0.05 % of its
+// limit, so times at the found clock are inexact.
 constexpr double as_found = 2e-3;
 
 Scenario at(Scenario scenario, const std::string& point) {

@@ -1,12 +1,13 @@
-// Laws of runs at an operating point: clocks, power limits, energy.
+// Checks laws of runs at an operating point: laws of clocks, power limits and energy.
 #pragma once
 
 #include "tests/laws/laws.hpp"
 
 namespace moire::laws {
 
-// A higher clock or power limit never makes a run slower. `sustained` is never faster than `burst`, and equal to the
-// last digit if the clock is not lowered. Mean power is at most peak power, and energy is power times time.
+// Checks that a higher clock or power limit never makes a run slower. A run at `sustained`, the clock that the power
+// limit allows, must never be faster than at `burst`, the full clock. If the clock is not lowered, both times must be
+// equal to the last digit. Mean power must be at most peak power, and energy must be power times time.
 Verdict operated(const Case& one, Random random, const Cost& cost);
 
 }  // namespace moire::laws

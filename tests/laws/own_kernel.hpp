@@ -1,4 +1,5 @@
-// Draws the keys of a custom `kernel`, with steps of all kinds. Every wait of a strict case ends.
+// Draws the keys of a custom kernel (the operator `kernel`), with steps of all kinds. In strict cases every rank raises
+// the flags for which others wait, so that every wait ends.
 #pragma once
 
 #include "tests/laws/workload.hpp"

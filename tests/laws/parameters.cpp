@@ -20,7 +20,7 @@ constexpr Direction directions[] = {
     {"node.gpus", Better::neither, "changes the program"},
     {"node.nics", Better::neither, "changes who shares a NIC with whom, and a library's rings"},
 
-    {"cu_group.cus", Better::more},  // the change repeats all groups, and their arithmetic grows with them
+    {"cu_group.cus", Better::more},  // the change repeats all groups and multiplies the arithmetic rates
     {"cu_group.count", Better::neither, "the change of cu_group.cus adds groups already"},
     {"cu_group.filled_first", Better::neither, "an order, not a capacity"},
     {"cu_array.wavefront", Better::neither, "a unit, not a capacity"},
@@ -55,14 +55,14 @@ constexpr Direction directions[] = {
     {"hbm.bandwidth", Better::more},
     {"hbm.write_cost", Better::less},
     {"hbm.turnaround", Better::less},
-    {"hbm.turnaround_exponent", Better::more},  // exponent of a number below 1
+    {"hbm.turnaround_exponent", Better::more},  // a number below 1 is raised to this power
     {"hbm.turnaround_in_order", Better::less},
-    {"hbm.access_granularity", Better::less},  // only by integer factors: rows may not be multiples of it
+    {"hbm.access_granularity", Better::less},  // only by integer factors, so that rows stay multiples of it
     {"hbm.random_access_cost", Better::less},
     {"hbm.unloaded_latency", Better::less},
     {"hbm.latency_spread", Better::less},
     {"hbm.latency_growth", Better::less},
-    {"hbm.latency_exponent", Better::more},  // exponent of a load below 1
+    {"hbm.latency_exponent", Better::more},  // a load below 1 is raised to this power
 
     {"cache.capacity", Better::more},
     {"cache.usable_share", Better::more},
@@ -108,7 +108,7 @@ constexpr Direction directions[] = {
     {"host.enqueue", Better::less},
     {"host.kernel_start", Better::less},
     {"host.queue_gap", Better::less},
-    {"host.poll_interval", Better::less},  // only by integer factors, else a poll may come later
+    {"host.poll_interval", Better::less},  // only by integer factors, so that no poll comes later
     {"host.event_pair", Better::neither, "part of the time between two events, not of the time of the run"},
 
     {"nic.bandwidth", Better::more},
@@ -202,11 +202,11 @@ struct Walk {
   void value(const config::Node& written, const Shape& shape, const config::Field& field, const std::string& name,
              const std::string& own_path) {
     const config::Node& node = value_of(written);
-    // --set replaces a number together with its source. Of a list with a source it replaces single items of `value`.
+    // --set replaces a number together with its source. In a list with a source it replaces single items of `value`.
     const bool within = &node != &written && !node.is_scalar();
     const std::string path = within ? own_path + ".value" : own_path;
     if (const config::Description* spec = spec_of(shape)) {
-      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: all fields have their defaults
+      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: defaults
     } else if (shape.form == Shape::Form::list || shape.form == Shape::Form::map) {
       for (std::size_t i = 0; i < node.items.size(); ++i)
         value(node.items[i], shape.element.front(), field, name, fmt::format("{}.{}", path, i));
@@ -249,7 +249,7 @@ const Parameter* find(const std::vector<Parameter>& all, const std::string& name
   return at == all.end() ? nullptr : &*at;
 }
 
-// Returns the CU groups as YAML, without the outer brackets.
+// Returns the CU groups as YAML: the items of a list, without its brackets.
 std::string groups_of(const std::vector<Parameter>& all) {
   std::string text;
   for (const Parameter& one : all) {

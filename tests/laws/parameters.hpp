@@ -1,5 +1,5 @@
-// The numbers of a system, found through the descriptions of its specs, and the direction in which each makes a machine
-// better. The test fails for a parameter that is not in the table of parameters.cpp.
+// Finds the numbers of a system through the descriptions of its specs, and knows for each number whether a larger or a
+// smaller value makes the machine better. The test fails for a number that is not in the table of parameters.cpp.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace moire::laws {
 
-// The direction of a change that must never make a run slower.
+// Whether a larger or a smaller value of a number must never make a run slower. neither: no such value is known.
 enum class Better { more, less, neither };
 
 struct Change {
@@ -26,16 +26,17 @@ struct Parameter {
   bool whole = false;
   config::Dimension dimension = config::Dimension::ratio;
 
-  std::string text(double value) const;  // a value as YAML
+  std::string text(double value) const;  // returns `value` as YAML, with a unit
 };
 
 bool is_rate(const Parameter& one);
 
-// Returns all numbers that a spec with this description has in `tree`, written or by default. `path`: path of the spec.
+// Returns all numbers that a spec with this description has in `tree`, written or by default. `path` is the
+// path of the spec in --set.
 std::vector<Parameter> parameters_of(const config::Node& tree, const config::Description& spec,
                                      const std::string& path);
 
-// Entry of the table of parameters.cpp for a number of a hardware component.
+// An entry of the table in parameters.cpp: which values of a number of a hardware component are better.
 struct Direction {
   const char* name;
   Better better;
@@ -47,7 +48,7 @@ const Direction* direction_of(const std::string& name);
 std::vector<std::string> undeclared();
 
 // Returns the changes that make `one` better by `factor`, including changes that necessarily come with it in hardware:
-// more CUs have more arithmetic. Nothing if the number cannot get better.
+// more CUs have more arithmetic. Returns nothing if the number cannot get better.
 std::optional<std::vector<Change>> made_better(const std::vector<Parameter>& all, const Parameter& one, double factor);
 
 }  // namespace moire::laws

@@ -20,7 +20,8 @@ class Random {
     z = (z ^ z >> 27) * 0x94D049BB133111EBU;
     return z ^ z >> 31;
   }
-  // Takes numbers from the bytes first, with as few bytes per number as its range needs. Then continues as from a seed.
+  // Takes numbers from the bytes first, with as few bytes per number as its range needs. After the last byte, continues
+  // with numbers from a seed, which is the number of bytes.
   explicit Random(std::string_view bytes) : state_(bytes.size()), bytes_(bytes) {}
 
   std::uint64_t below(std::uint64_t n) {

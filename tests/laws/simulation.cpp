@@ -41,7 +41,7 @@ class Ledger final : public program::Observer {
     if (!span.path.starts_with("NIC")) return;
     const bool relayed = span.relay != program::no_rank;
     moved(relayed ? span.relay : span.source, span.destination, span.bytes.value);
-    // The data of a relayed put were stored to the relay before, but a flag without data (8 B) was not.
+    // Before a relayed put, its source stored the data to the relay. A put of a flag without data (8 B) needs no store.
     if (relayed && span.bytes.value > 8) outcome_.handed_on[span.relay] += span.bytes.value;
   }
   void copy(const program::CopySpan& span) override {

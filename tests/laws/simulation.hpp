@@ -26,7 +26,7 @@ struct Outcome {
   study::RunResult result;
   std::vector<Time> rank_end;
   std::vector<double> sent, received;  // payload bytes per rank: stores to peers, copies, puts
-  std::vector<double> handed_on;       // received bytes that the rank's NIC forwarded for others (PXN)
+  std::vector<double> handed_on;       // received bytes that the rank's NIC forwarded for ranks of its node (PXN)
   double ranks = 0;
   std::size_t steps = 0;  // steps of workgroups and queues, copies, puts
 
@@ -43,9 +43,9 @@ std::vector<std::string> system_names();
 const std::vector<Parameter>& hardware_of(const std::string& system);
 const std::vector<Parameter>& all_numbers_of(const std::string& system);
 
-// Simulates a scenario, and cuts the run after `most_spans` steps of workgroups, queues, copies and puts. With 0 the
-// run has no observer: it is never cut, and has metrics but no results per rank. With folding, results per rank cover
-// only the ranks that are simulated.
+// Simulates a scenario, and stops the run (Kind::cut) after `most_spans` steps of workgroups, queues, copies and puts.
+// If `most_spans` is 0, the run has no observer: it is never stopped, and has metrics but no results per rank. With
+// folding, one block of nodes is simulated on behalf of all, and results per rank cover only the ranks of this block.
 Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Folding folding = study::Folding::off);
 
 // Simulates without an observer in a child process, because a process can simulate with SimGrid's flows only once.

@@ -13,7 +13,8 @@ Scenario perturbed(Scenario scenario, const std::string& what) {
   return scenario;
 }
 
-// Returns the key with one or two of the numbers below `all` as its value, or "", which means all of them.
+// Returns text for a key whose value is a list of one or two numbers from 0 to `all` - 1, such as "ranks: [3, 0], ".
+// May also return "": without the key all ranks or nodes are perturbed.
 std::string some(const char* key, std::int64_t all, Random& random) {
   const auto drawn = [&] { return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(all))); };
   const std::int64_t first = drawn(), second = drawn();
@@ -22,12 +23,12 @@ std::string some(const char* key, std::int64_t all, Random& random) {
   return fmt::format("{}: [{}], ", key, first);
 }
 
-// Returns how much later a run may end in addition to the delay, as a fraction of its time. A late rank can make others
-// compete that took turns before. If many ranks share ports in turn, this may cost the whole time once more (Graham's
-// bound). That is the case in direct exchanges, copies, custom kernels, exchanges with one rank after the other (where
-// channels are then at different ranks), and with switches that sum for all ranks. In rings and trees a receiver has
-// one sender, and workgroups forward the data that they have received, so only channels get out of step. Workgroups of
-// send_recv send and receive at the same time, and send more slowly while they receive.
+// Returns how much later than by the delay a run may end, as a fraction of its time. A late rank can make other ranks
+// compete for ports that they used in turn before. If many ranks share ports, this may cost the whole time of the run
+// once more (Graham's bound). Many ranks share ports in direct exchanges, copies and custom kernels, and with switches
+// that sum for all ranks. They also do in recursive exchanges, because a delay brings channels to different peers. In
+// rings and trees a receiver has one sender, and workgroups forward the data that they have received, so only channels
+// get out of step. In send_recv workgroups send and receive at the same time, and send more slowly while they receive.
 double most_met(const Case& one) {
   return in_a_row(one) || one.work.is("algorithm", "tree") ? std::max(most_out_of_step, most_reordered_of(one)) : 1;
 }

@@ -134,13 +134,14 @@ bool of_codec(const std::string& op) {
 
 bool of_tensor_parallelism(const std::string& op) { return op == "gemm_reduce_scatter" || op == "all_gather_gemm"; }
 
-// The keys of the product are those of the operator gemm, nested under `gemm`.
+// Draws the keys of a product with communication, gemm_reduce_scatter or all_gather_gemm. Its key `gemm` contains the
+// keys of the operator gemm.
 void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   draw_gemm(one, random, how);
   for (Key& key : one.work.keys) key.name = "gemm." + key.name;
   const bool scatters = one.op == "gemm_reduce_scatter";
   const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
-  // In strict cases the library may not choose how it communicates.
+  // In strict cases the library may not choose algorithm and protocol.
   const bool any = how == Draw::loose, engines = !scatters && one.nodes == 1 && wired(one.system);
   const char* const parts = any || engines ? random.of<const char*>({"bulk_synchronous", "communication"}) : "gemm";
   const std::string schedule = random.of<const char*>({"fused", "fused", "fused", "fused", "split", "gemm", parts});
@@ -166,7 +167,8 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   add("communication_cus", random.of<const char*>({"1", "4", "16"}));
   if (random.one_in(3)) add("copy_streams", random.of<const char*>({"2", "8"}));
   if (how == Draw::loose || !random.one_in(2)) return;
-  // Gives each block many rows of tiles. Their workgroups wait for different chunks and need the same columns of B.
+  // Gives the block of rows of each rank many rows of tiles. The workgroups of these tiles wait for different chunks of
+  // the block and need the same columns of B.
   for (Key& key : one.work.keys)
     if (key.name == "gemm.m") key.text = std::to_string(one.nodes * one.gpus * random.of({256, 512, 768, 1024}));
 }
@@ -196,8 +198,8 @@ void draw_data_parallel(Case& one, Random& random) {
   const std::string codec = codec::flow(codec::example_codec(4, 20, 6));
   const bool coded = by != "by: library" && random.one_in(2);
   const std::string how = coded ? fmt::format(", compression: every_hop, codec: {}", codec) : "";
-  // The model is small (720,896 parameters per layer), because runs with the gradients of a published model would be
-  // cut.
+  // The model is small (720,896 parameters per layer), because runs with the gradients of a published model would have
+  // too many steps.
   add("model",
       "{layers: {value: 3, source: s}, hidden: {value: 256, source: s}, heads: {value: 8, source: s}, kv_heads: "
       "{value: "
@@ -215,8 +217,9 @@ void draw_data_parallel(Case& one, Random& random) {
                                   random.of<const char*>({"all_gather", "all_gather", "broadcast"})));
 }
 
-// Draws a codec as the text "ratio operations clocks", with "engine" at its end if it decompresses on the GPU's engine.
-// The time of the key is used twice: for a call, and until the host knows that a kernel has ended.
+// Draws a codec as the text "ratio operations cycles": the ratio, operations per value, and clock cycles between two
+// operations of a thread. The text ends in "engine" if the GPU's engine decompresses. The time of the key is used for
+// two times of the codec: of a call, and until the host knows that a kernel has ended.
 void draw_codec(Case& one, Random& random) {
   std::string codec = random.of<const char*>({"1 100 6", "4 300 6", "8 20 0", "1.5 0 0", "2 2000 4"});
   if (one.system == "8xb200" && one.op == "decompress" && random.one_in(2)) {
@@ -254,8 +257,8 @@ void draw_chunked_ring(Case& one, Random& random, Draw how) {
   const std::string compression = random.of<const char*>({"off", "every_hop", sums_only ? "every_hop" : "root"});
   add("compression", compression);
   if (compression != "off") draw_codec(one, random);
-  // Without the key `chunks` the number of chunks depends on the machine, so strict cases always have the key. A share
-  // has at least one byte per chunk.
+  // Without the key `chunks` the number of chunks depends on the machine, so strict cases always have the key. The size
+  // is large enough that the share of a rank has at least one byte per chunk.
   const double shares = one.op == "chunked_all_gather" ? 1 : static_cast<double>(one.nodes * one.gpus);
   if (how == Draw::strict) one.work.size = std::max(one.work.size, 16 * shares);
   if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "2", "3", "16"}));
@@ -350,7 +353,7 @@ void draw_trace(Case& one, Random& random, Draw how) {
   if (random.one_in(3)) keys.push_back({"fence", "", random.of({0., 1'000'000.})});
 }
 
-// Largest size in bytes with many ranks; larger cases would be cut.
+// Largest size in bytes of a strict case with more than few_ranks ranks. Larger cases would have too many steps.
 constexpr double most_of_many = 4194304;
 
 // Sizes of MSCCL++ plans are multiples of this number of bytes, which is a multiple of every plan's unit.

@@ -1,4 +1,4 @@
-// Generated machines and programs: an operator with keys and a size, and numbers of nodes and GPUs.
+// Draws machines and programs at random: the keys and the size of an operator, and the numbers of nodes and GPUs.
 #pragma once
 
 #include <string>
@@ -21,13 +21,13 @@ inline constexpr std::int64_t few_ranks = 16;
 
 struct Key {
   std::string name, text;
-  double ps = -1;  // value if it is a time, so that it can be scaled; else -1
+  double ps = -1;  // the value in picoseconds if the key is a time, so that it can be scaled; else -1
 };
 
 struct Workload {
   std::string op;
   std::vector<Key> keys;
-  double size = 1;         // bytes, k of a GEMM, tables of an embedding, ns of a delay
+  double size = 1;         // bytes; or k of a GEMM, tables of an embedding, length of sequences, ns of a delay
   std::string group = {};  // the key that contains all keys (dlrm_iteration: embedding)
 
   const std::string* find(const std::string& key) const;
@@ -35,9 +35,9 @@ struct Workload {
   bool collective() const;
   bool chunked_ring() const;
   bool by_switch() const;  // true if switches compute the sums, so that fewer bytes reach the ranks
-  bool hosted() const;     // true if a host thread of a rank serves several streams
+  bool hosted() const;     // true if one host thread of a rank handles the calls of several streams
   bool sized() const { return op != "wg_trace"; }
-  std::string text(double times = 1) const;  // {op: {...}} with all times multiplied by `times`
+  std::string text(double times = 1) const;  // returns {op: {...}} with all times multiplied by `times`
 };
 
 struct Case {
@@ -47,7 +47,7 @@ struct Case {
 
   Workload work;
   std::int64_t nodes = 1, gpus = 1;
-  std::vector<Change> machine() const;  // changes that give the system these numbers of nodes and GPUs
+  std::vector<Change> machine() const;  // returns the changes that give the system these numbers of nodes and GPUs
   Scenario scenario(const Workload& workload, double times = 1) const;
   Scenario scenario() const { return scenario(work); }
 };

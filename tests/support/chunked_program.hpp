@@ -1,5 +1,5 @@
-// Common code of the tests of chunked collectives: builds programs from operators, counts their operations, and
-// computes the times of the stages that closed forms add up.
+// Common code of the tests of chunked collectives. It builds programs from operators, counts their operations, and
+// computes the times of single steps, from which tests compute the expected time of a collective.
 #pragma once
 
 #include <fmt/format.h>
@@ -52,12 +52,12 @@ inline replay::Result run(const std::string& operations, const EquippedSystem& s
   return result;
 }
 
-// The operations of a program, counted by their effect.
+// Counts the operations of a program: bytes copied between two ranks, flags raised and awaited, and kernels.
 
 struct Walk {
   std::map<std::pair<Rank, Rank>, double> bytes;
   std::map<program::FlagRef, std::int64_t> raised, awaited;
-  std::map<std::pair<Rank, std::string>, int> kernels;  // by the last part of an operation's name
+  std::map<std::pair<Rank, std::string>, int> kernels;  // by rank and the name after its last "."
   int count(Rank rank, const std::string& what) const {
     const auto at = kernels.find({rank, what});
     return at == kernels.end() ? 0 : at->second;
@@ -99,7 +99,9 @@ inline Walk walk(const program::Program& program) {
   return all;
 }
 
-// A chain of GPUs, one per node, and the time in which a chunk reaches the next GPU.
+// A chain of nodes with one GPU each, along which chunks are forwarded. hop() returns the seconds in which a chunk
+// compressed by `ratio` reaches the next GPU. hops() returns after how many of these times the last chunk reaches the
+// last GPU.
 struct Pipeline {
   EquippedSystem system;
   double chunks, ranks, chunk, latency, rate = 25e9;
@@ -120,7 +122,7 @@ inline Pipeline pipeline(Rank ranks, std::int64_t chunks, double bytes) {
   return made;
 }
 
-// Returns the time in seconds of a codec operator, such as `compress`, that runs alone.
+// Returns the time in seconds of a codec operator, such as `compress`, that runs alone on `bytes` bytes.
 inline double alone(const EquippedSystem& system, const char* op, double bytes, const std::string& codec) {
   return run(fmt::format("{{{}: {{bytes: {} B, codec: {}}}}}", op, bytes, codec::flow(codec)), system).end.seconds();
 }

@@ -1,4 +1,4 @@
-// Small MSCCL algorithms for tests, and a short way to write others.
+// Small MSCCL algorithms for tests, and a class that builds such algorithms.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace moire::msccl {
 
-// A chunk of a buffer: i(3) is chunk 3 of the input, s(0) chunk 0 of the scratch buffer.
+// A chunk of a buffer: i(3) is chunk 3 of the input, o(3) of the output, s(0) is chunk 0 of the scratch buffer.
 struct Spot3 {
   Buffer buffer;
   std::int32_t offset;
@@ -90,7 +90,8 @@ class Maker {
   }
 };
 
-// An all-reduce by one thread block per GPU. Chunk c starts at GPU c and passes the ring twice.
+// Returns an all-reduce on a ring of `n` GPUs, with one thread block per GPU. The data are divided into `n` parts of
+// `per_step` chunks. Part p starts at GPU p and passes the ring twice.
 inline Algorithm ring_all_reduce(std::int32_t n, Protocol protocol = Protocol::ll, int per_step = 1) {
   Maker maker(Collective::all_reduce, protocol, n, n * per_step, true);
   maker.buffers(n * per_step, 0, 0);
@@ -109,8 +110,8 @@ inline Algorithm ring_all_reduce(std::int32_t n, Protocol protocol = Protocol::l
   return maker.made;
 }
 
-// An all-reduce in which every GPU receives one part from all other GPUs, sums it, and sends the sum to all. A part has
-// `per_part` chunks, which are sent in one step but added one by one.
+// Returns an all-reduce in which every GPU receives its part of the data from all other GPUs, adds these, and sends the
+// sum to all. A part has `per_part` chunks, which are sent in one step but added one by one.
 inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Protocol protocol = Protocol::simple) {
   Maker maker(Collective::all_reduce, protocol, n, n * per_part, true);
   maker.buffers(n * per_part, 0, (n - 1) * per_part);
@@ -144,7 +145,7 @@ inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Pro
   return maker.made;
 }
 
-// An all-gather in which every round sends twice as many chunks as the previous round.
+// Returns an all-gather by recursive doubling: in every round a GPU exchanges all chunks that it has with one peer.
 inline Algorithm recursive_doubling_all_gather(std::int32_t n, Protocol protocol = Protocol::ll) {
   Maker maker(Collective::all_gather, protocol, n, n, true);
   maker.buffers(0, n, 0);
@@ -162,8 +163,8 @@ inline Algorithm recursive_doubling_all_gather(std::int32_t n, Protocol protocol
   return maker.made;
 }
 
-// An All-to-All in two steps. For a receiver in another node, the GPU with the receiver's index in its own node gathers
-// the chunks of this node, and then sends them together.
+// Returns an All-to-All in two steps. Chunks for a receiver in another node first go to the GPU of the sender's node
+// that has the same index in its node as the receiver. This GPU then sends the chunks of its node together.
 inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Protocol protocol = Protocol::simple) {
   const std::int32_t n = nodes * gpus;
   Maker maker(Collective::all_to_all, protocol, n, n, false);
@@ -206,7 +207,7 @@ inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Prot
   return maker.made;
 }
 
-// A broadcast along a chain, out of place: GPU 0 also copies the data to its own output.
+// Returns a broadcast along a chain of `n` GPUs. It is out of place, so GPU 0 also copies the data to its own output.
 inline Algorithm chain_broadcast(std::int32_t n, std::int32_t chunks, Protocol protocol = Protocol::simple) {
   Maker maker(Collective::broadcast, protocol, n, chunks, false);
   maker.buffers(0, chunks, 0);
@@ -225,7 +226,8 @@ inline Algorithm chain_broadcast(std::int32_t n, std::int32_t chunks, Protocol p
   return maker.made;
 }
 
-// A reduce-scatter by a ring, out of place: every GPU keeps the sum of its own part.
+// Returns a reduce-scatter on a ring of `n` GPUs. It is out of place: every GPU writes the sum of its part to its
+// output.
 inline Algorithm ring_reduce_scatter(std::int32_t n, Protocol protocol = Protocol::ll128) {
   Maker maker(Collective::reduce_scatter, protocol, n, n, false);
   maker.buffers(n, 1, 0);

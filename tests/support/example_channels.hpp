@@ -1,5 +1,5 @@
-// A collective library with round numbers for tests. Alone on a CU of the example GPU, a slice of 102,400 B takes
-// 2.048 us to send (50 B/ns, limited by the store window) and 1.024 us to copy.
+// Makes a collective library with round numbers for tests. A workgroup that is alone on a CU of the example GPU sends a
+// slice of 102,400 B in 2.048 us, because the store window limits it to 50 B/ns. It copies such a slice in 1.024 us.
 #pragma once
 
 #include "models/workload/libraries/collective_library.hpp"
@@ -33,7 +33,7 @@ inline libraries::LibrarySpec example_channels(std::int64_t channels = 1) {
   return made;
 }
 
-// A protocol whose lines have data and flags, like LL: 64 threads store 8 B of data each.
+// Returns a protocol like LL, whose lines consist of data and flags: 64 threads store 8 B of data each.
 inline libraries::ProtocolSpec example_lines() {
   libraries::ProtocolSpec made;
   made.threads = 64;

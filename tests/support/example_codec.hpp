@@ -1,5 +1,5 @@
-// Writes the YAML of a codec for tests. The file must begin with `codec_sources`. The codec's kernels have no costs
-// except their operations.
+// Returns the YAML of a codec for tests. A YAML file that contains it must begin with `codec_sources`, which defines
+// the source `s` that its values name. The only cost of the codec's kernels is their operations.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,9 @@ namespace moire::codec {
 
 inline constexpr const char* codec_sources = "sources: {s: a test}\n";
 
-// `operations`: number per value. `cycles`: clock cycles from one operation of a thread to its next one.
+// `ratio`: uncompressed over compressed bytes. `operations`: number per value. `cycles`: clock cycles from one
+// operation of a thread to the next operation of this thread. `call_us`: time of a call, in us. `to_host_us`: time
+// until the host knows that a kernel has ended, in us.
 inline std::string example_codec(double ratio, double operations = 0, double cycles = 0, double call_us = 0,
                                  double to_host_us = 0) {
   const std::string stage = fmt::format(
@@ -32,7 +34,7 @@ inline std::string example_codec(double ratio, double operations = 0, double cyc
       ratio, stage, stage, call_us, to_host_us);
 }
 
-// Converts the lines to one line in braces (YAML flow style).
+// Returns the lines of a YAML map as one line in braces (YAML flow style).
 inline std::string flow(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ',');
   return "{" + text + "}";

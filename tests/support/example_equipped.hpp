@@ -1,4 +1,4 @@
-// The example machine with default software: the generic GEMM library and no collective library.
+// Makes the example machine with default software: the generic GEMM library and no collective library.
 #pragma once
 
 #include "models/workload/libraries/software.hpp"

@@ -1,4 +1,5 @@
-// Small MSCCL++ plans for tests. Two GPUs are connected by two memory channels, a port channel and a switch group.
+// Writes small MSCCL++ plans for tests. Two GPUs are connected by two memory channels, a port channel and a switch
+// group.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ inline std::string wait(int channel = 0, const std::string& type = "memory") {
 inline std::string at(const std::string& buffer, int index, int size = 1) {
   return fmt::format(R"({{"type": "{}", "index": {}, "size": {}}})", buffer, index, size);
 }
-// Chunks of a buffer of the peer. `buffer`: 0 input, 1 output, 2 scratch.
+// Returns an operand of a plan: `size` chunks of a buffer of the peer. `buffer`: 0 input, 1 output, 2 scratch.
 inline std::string peers(int buffer, int index, int size = 1) {
   return fmt::format(R"({{"buffer_id": {}, "index": {}, "size": {}}})", buffer, index, size);
 }
@@ -61,12 +62,12 @@ struct Example {
   int input_chunks = 1;
   int output_chunks = 2;
   int scratch_chunks = 2;
-  std::string more;  // further keys of the plan: ", \"reuse_resources\": true"
+  std::string more;  // further keys of the plan, such as ", \"reuse_resources\": true"
   std::vector<int> semaphores;
-  // Operations by GPU and thread block.
+  // Lists of operations, by GPU and by thread block.
   std::vector<std::vector<std::vector<std::string>>> gpus;
 
-  // Two GPUs with the thread blocks blocks(0, 1) and blocks(1, 0).
+  // Returns an example of two GPUs. blocks(gpu, peer) returns the thread blocks of a GPU.
   template <class Blocks>
   static Example of_two(Blocks blocks) {
     Example example;

@@ -31,7 +31,7 @@ class ListBody final : public program::KernelBody {
   Answer answer_;
 };
 
-// Workgroups with several strands, each of which is a list of phases.
+// A kernel whose workgroups have several strands. Each strand is a list of phases.
 class StrandBody final : public program::KernelBody {
  public:
   using Answer = std::function<Steps(Rank, std::int64_t, std::uint32_t)>;
@@ -99,8 +99,9 @@ inline program::Phase put(Rank peer, double bytes, program::FlagRef flag) {
   return phase;
 }
 
-// A workgroup of 1,024 threads fills a CU of the example machine. Shape 0 reads at 100 B/ns (40 kB in flight), shape 1
-// stores to the peer at 50 B/ns (limited by the store window).
+// Returns a kernel. With 1,024 threads a workgroup fills a CU of the example machine. A phase of shape 0 then reads
+// memory at 100 B/ns (40 kB in flight), and a phase of shape 1 stores to a peer at 50 B/ns (limited by the store
+// window).
 inline program::Kernel kernel(std::string name, std::int64_t workgroups, ListBody::Answer answer,
                               std::int64_t threads = 1024) {
   program::Kernel made;

@@ -1,4 +1,4 @@
-// A machine with round numbers for tests, so that a size over a rate is a whole number of picoseconds.
+// Makes a machine with round numbers for tests, so that a size over a rate is a whole number of picoseconds.
 #pragma once
 
 #include <stdexcept>
@@ -7,8 +7,8 @@
 
 namespace moire::machine {
 
-// 8 CUs in 2 groups. A CU has 1,024 threads: it holds one workgroup of 1,024 threads or eight of 128.
-// Launches take no time, so that a test measures only what it sets up.
+// Returns a GPU with 8 CUs in 2 groups. A CU has 1,024 threads: it holds one workgroup of 1,024 threads or eight of
+// 128. Launches take no time, so that a test measures only the costs that it sets itself.
 inline GpuSpec example_gpu() {
   GpuSpec gpu;
   gpu.name = "example";
@@ -59,7 +59,8 @@ inline nic::NicSpec example_nic() {
   return nic;
 }
 
-// `gpus` GPUs per node. With more than one node (or no links) every GPU has a NIC, and all NICs are on one switch.
+// Returns a system with `gpus` GPUs per node. With more than one node, or without links between GPUs, every GPU has a
+// NIC, and all NICs are on one switch.
 inline SystemSpec example_system(std::int64_t gpus, std::int64_t nodes = 1,
                                  link::Wiring wiring = link::Wiring::nvswitch) {
   SystemSpec system;

@@ -1,5 +1,5 @@
-// Runs the prover's interpreter on numbers that a test chooses. The tests use it for algorithms of collectives that do
-// not define a result.
+// Runs the prover's interpreter of MSCCL algorithms on numbers that a test chooses. Tests use it for custom
+// collectives, whose result no definition states.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,7 +29,8 @@ class Interpreter {
     return values_.cells[cell(rank, buffer, index)].value_or(0);
   }
 
-  // Returns the violated rule of the format, a deadlock, a read of unset data or races; "" if there is none.
+  // Runs the algorithm. Returns a message if it violates a rule of the format, deadlocks, reads memory that was not
+  // written, or has races. Returns "" if there is no such error.
   std::string run() {
     config::Diagnostics diagnostics;
     if (!check_rules(algorithm_, diagnostics)) return diagnostics.str();

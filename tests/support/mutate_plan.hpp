@@ -1,4 +1,4 @@
-// Introduces faults into plans, to test the checker and the executor.
+// Introduces faults into MSCCL++ plans, to test the checker and the executor of plans.
 #pragma once
 
 #include <map>

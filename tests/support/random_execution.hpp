@@ -1,5 +1,6 @@
-// Runs a program on numbers, cell by cell, in a random order that the program's waits allow. It uses the prover's
-// representation of steps, memory and goal, but another method, so that tests can compare the two.
+// Runs a program of thread blocks on numbers, cell by cell, in a random order that the program's waits allow. It has
+// the prover's data structures for steps, memory and goal, but executes the program instead of proving it, so that
+// tests can compare both results.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +39,7 @@ class RandomExecution {
   }
 
   End run() {
-    // Some blocks are slow for many steps, which finds errors that short delays do not.
+    // Makes some blocks slow while 64 cells are executed. Such long delays find errors that short delays do not find.
     std::set<std::size_t> slow;
     for (std::uint64_t tick = 0;; ++tick) {
       if (tick % 64 == 0) {
@@ -84,7 +85,8 @@ class RandomExecution {
     return !(does.receives && links_[st.in].empty()) && !(does.sends && links_[st.out].size() >= slots_);
   }
 
-  // Executes one cell. A call reads its message when it begins; it sends, and returns the credit, when it ends.
+  // Executes one cell of a step. A call, which handles up to `cells_` cells, reads its message when it begins. When it
+  // ends, it removes this message from the FIFO and sends its own message.
   void go(std::size_t p) {
     Place& at = places_[p];
     const Step& st = step(p);

@@ -1,6 +1,6 @@
-// Runs a plan thread by thread in a random order: stores arrive late, ranks enter and leave the call at any time, and
-// users overwrite their buffers after the call. A plan that the checker accepts must give the right result in every
-// order.
+// Runs an MSCCL++ plan thread by thread in a random order. Stores may arrive late, ranks may enter and leave the call
+// at any time, and users overwrite their buffers after the call. A plan that the checker accepts must give the right
+// result in every order.
 #pragma once
 
 #include <algorithm>
@@ -78,8 +78,8 @@ class RandomExecution {
     std::size_t inner = 0;
     std::size_t progress = 0;  // number of finished parts of the current operation
     bool arrived = false;
-    std::set<std::size_t> known;  // stores whose values it sees although they may be in flight: its own, and
-                                  // those of threads with which it has synchronised
+    std::set<std::size_t> known;  // stores whose values the thread sees although they may not have arrived: its
+                                  // own, and those of threads with which it has synchronised
   };
   struct Store {
     std::size_t address;
@@ -88,7 +88,7 @@ class RandomExecution {
     std::size_t thread;
     bool arrived = false;
   };
-  struct Request {  // to the proxy of a port channel
+  struct Request {  // a request to the proxy of a port channel
     std::vector<std::size_t> from;
     std::vector<std::size_t> to;
     bool packets = false;
@@ -141,7 +141,7 @@ class RandomExecution {
     return true;
   }
 
-  // Stores to one address arrive in the order in which they were issued.
+  // Lets a store arrive, and before it all stores to the same address that were issued earlier.
   void deliver(std::size_t s) {
     if (stores_[s].arrived) return;
     auto& waiting = under_way_[stores_[s].address];
@@ -289,7 +289,8 @@ class RandomExecution {
     return true;
   }
 
-  // Thread i handles channel i (modulo the number of threads).
+  // Executes an operation that is executed once per channel. Channel i is handled by thread i modulo the number of
+  // threads.
   bool by_channel(Thread& t, const Operation& op) {
     const std::size_t i = t.progress * threads_of_block + t.number;
     if (i >= op.channels.size()) {
@@ -365,7 +366,8 @@ class RandomExecution {
     const bool of_packets =
         std::any_of(op.sources.begin(), op.sources.end(), [](const auto& o) { return o.packets; }) ||
         std::any_of(op.destinations.begin(), op.destinations.end(), [](const auto& o) { return o.packets; });
-    // A thread handles every other element; for packets, the elements of the other thread.
+    // Each of the two threads of a block handles every second element. In operations with packets, a thread handles the
+    // elements that the other thread handles in operations without packets.
     const std::size_t parity = of_packets ? 1 - t.number : t.number;
     const std::size_t transfers = pairs(op.type) ? op.sources.size() : 1;
     std::size_t place = t.progress;
@@ -440,7 +442,7 @@ class RandomExecution {
   std::vector<std::uint64_t> initial_;
   std::vector<Thread> threads_;
   std::vector<Store> stores_;
-  std::map<std::size_t, std::vector<std::size_t>> issued_;  // numbers of stores by thread; some of them have arrived
+  std::map<std::size_t, std::vector<std::size_t>> issued_;  // indices of stores by thread; some have arrived
   std::map<std::size_t, std::deque<std::size_t>> under_way_;
   std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, std::uint64_t> signals_;
   std::map<std::pair<std::size_t, std::uint32_t>, std::deque<std::set<std::size_t>>> device_;

@@ -1,5 +1,6 @@
-// Makes random valid programs of the language for collectives (mscclang), and checks that the compiled thread blocks
-// compute the same as the operations executed one after the other, for any replication.
+// Makes random valid programs of the language for collectives (mscclang). Checks that the thread blocks into which a
+// program is compiled compute the same as the operations of the program one after the other, however the compiler
+// replicates the program.
 #pragma once
 
 #include <fmt/format.h>
@@ -84,7 +85,7 @@ class RandomProgram {
       } else if (const auto into = any(count)) {
         into->reduce(*from, placement);
       }
-    } catch (const ProgramError&) {  // the operation is outside a buffer or has itself as its target: skips it
+    } catch (const ProgramError&) {  // an operation outside a buffer or onto its own source is left out
     }
   }
 
@@ -94,7 +95,8 @@ class RandomProgram {
   Buffer scratch_;
 };
 
-// A chunk of the program corresponds to `factor` chunks of the algorithm in each of `copies` copies.
+// How chunks of a program become chunks of the compiled algorithm. The algorithm has `copies` copies of the program's
+// buffers, one after the other, and in each copy `factor` chunks for one chunk of the program.
 struct Scale {
   std::int32_t factor = 1;
   std::int32_t copies = 1;
@@ -106,7 +108,8 @@ inline Scale scale_of(const Program& program, const msccl::Algorithm& algorithm)
   return scale;
 }
 
-// Returns the first difference or error; "" if there is none.
+// Runs the algorithm and compares its results with those of the program. Returns the first difference or error; "" if
+// there is none.
 inline std::string compare(const Program& program, const msccl::Algorithm& algorithm) {
   const Scale scale = scale_of(program, algorithm);
   Interpreter run(algorithm);

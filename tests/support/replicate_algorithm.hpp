@@ -5,7 +5,8 @@
 
 namespace moire::msccl {
 
-// Each instance gets a part of every buffer. Valid only for collectives whose chunks are all alike (all-reduce).
+// Returns an algorithm with several instances of `one`. Each instance has its own channels and its own part of every
+// buffer. Valid only for collectives whose chunks are all alike (all-reduce).
 inline Algorithm replicated(const Algorithm& one, std::int32_t instances) {
   Algorithm all = one;
   all.channels = one.channels * instances;

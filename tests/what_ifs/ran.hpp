@@ -1,4 +1,4 @@
-// Runs a scenario of one operation on a shipped machine, with changes, as `moire run` does.
+// Runs a scenario of one operation on a shipped machine, with changes by --set, as `moire run` does.
 #pragma once
 
 #include <string>

@@ -55,7 +55,7 @@ TEST(Stragglers, OthersWaitForTheLateOne) {
   EXPECT_NEAR(late.metric(0, "all_reduce_rank_wait_mean_us"), 100 * 7 / 8.0, 1e-6);
   EXPECT_LE(late.time_us(), 1.02 * even.time_us() + 100);  // 2 %: tolerance for reordering (docs/explanation/laws.md)
   EXPECT_GT(late.time_us(), 100);
-  // With groups, only the group of the late rank waits.
+  // If each node runs an all-reduce of its own, only the ranks in the node of the late rank wait.
   const std::string groups = "all_reduce: {bytes_per_rank: 1 MiB, group: node}";
   const Ran own = run("2x4xh200.yaml", groups, "perturb: {start: [{ranks: [3], delay: {value: 100 us}}]}\n",
                       {"program.groups={node: {by: node}}"});

@@ -20,8 +20,8 @@ Sets with_nic(const std::string& gigabits, const std::string& nodes) {
   return {"system.nodes=" + nodes, "system.node.nic.bandwidth=" + gigabits + " Gb/s", fast_pcie};
 }
 
-// 3 to 4.5 TB/s took 129 us, and 5 TB/s took 143 us: if lines left the caches just before the next workgroup needed
-// them, this workgroup lost all of them.
+// With 3 to 4.5 TB/s the run took 129 us, and with 5 TB/s 143 us. The reason was that lines left the caches just before
+// the next workgroup needed them, and this workgroup then found none of them.
 TEST(WhatIf, MoreMemoryBandwidthNeverSlowsWorkgroupsThatAreOutOfStep) {
   double before = 1e12;
   for (const char* bandwidth : {"3 TB/s", "4 TB/s", "4.5 TB/s", "5 TB/s", "6 TB/s", "8 TB/s"}) {
@@ -39,7 +39,8 @@ TEST(WhatIf, MoreMemoryBandwidthNeverSlowsWorkgroupsThatAreOutOfStep) {
   }
 }
 
-// The library's candidates were simulated before the fabric was checked, so the command ended with status 70.
+// The candidates for `algorithm: best` were simulated before the fabric was checked, so the command ended with status
+// 70, an internal error.
 TEST(WhatIf, TheBestAlgorithmOnAnImpossibleFabricIsRefused) {
   const Ran ran =
       run("128x1xmi210_torus.yaml", "all_gather: {bytes_per_rank: 1 MiB, algorithm: best}", "", {"system.nodes=16"});
@@ -83,8 +84,9 @@ TEST(WhatIf, AsManyNodesAndAsSlowAClockAsTheKeysTakeRun) {
 }
 
 // 256 MiB on 8 x 8 H100 took 2,686, 1,601, 1,601 and 3,250 us with NICs of 200, 400, 800 and 1600 Gb/s. 128 KiB on 4 x
-// 8 H100 took 94, 131 and 257 us with 100, 200 and 400 Gb/s. The test allows 2 %, because with NICs of 1600 Gb/s, which
-// are no longer the limit, the library takes twice as many channels (64). That costs 1 % on the measured H100.
+// 8 H100 took 94, 131 and 257 us with 100, 200 and 400 Gb/s. The test allows 2 %, because the library uses twice
+// as many channels (64) with NICs of 1600 Gb/s. This costs 1 % on the measured H100, and such NICs are no longer the
+// limit.
 TEST(WhatIf, AFasterNicNeverSlowsAnAllReduce) {
   const auto falls = [](const std::string& bytes, const std::string& nodes, const std::vector<const char*>& gigabits) {
     double before = 1e12;
@@ -99,7 +101,7 @@ TEST(WhatIf, AFasterNicNeverSlowsAnAllReduce) {
   falls("128 KiB", "4", {"100", "200", "400"});
 }
 
-// Links without limit raised the time of 1 GiB on 4 H200 from 5.0 to 13.45 ms.
+// Practically unlimited links raised the time of an all-reduce of 1 GiB on 4 H200 from 5.0 to 13.45 ms.
 TEST(WhatIf, LinksWithoutLimitNeverSlowAnAllReduce) {
   const Ran ran = run("4xh200.yaml", collective("all_reduce", "1 GiB"),
                       "sweep: {system.node.gpu.port.link_bandwidth: [26.5625 GB/s, 100 GB/s, 100000 GB/s]}\n");
@@ -108,7 +110,7 @@ TEST(WhatIf, LinksWithoutLimitNeverSlowAnAllReduce) {
   EXPECT_GE(ran.time_us(1), ran.time_us(2));
 }
 
-// 64 MiB on 8 x 8 H100 took 1,762 us and 128 MiB 1,193 us.
+// An all-reduce of 64 MiB on 8 x 8 H100 took 1,762 us, and one of 128 MiB took 1,193 us.
 TEST(WhatIf, MoreBytesAreNeverFaster) {
   const auto time = [](const char* bytes) {
     return run("128x8xh100_rail.yaml", collective("all_reduce", bytes), "", {"system.nodes=8", fast_pcie}).time_us();
@@ -117,7 +119,7 @@ TEST(WhatIf, MoreBytesAreNeverFaster) {
   EXPECT_LT(time("64 MiB"), time("128 MiB"));
 }
 
-// Twice the SMs raised the time of an all-reduce alone from 1,302 to 1,404 us.
+// With twice as many SMs, the time of an all-reduce that ran alone rose from 1,302 to 1,404 us.
 TEST(WhatIf, MoreSmsNeverSlowAnAllReduce) {
   const Ran ran = run("4xh200.yaml", collective("all_reduce", "256 MiB"),
                       "sweep: {system.node.gpu.compute.groups.2.count: [5, 10, 14]}\n");
@@ -126,7 +128,8 @@ TEST(WhatIf, MoreSmsNeverSlowAnAllReduce) {
   EXPECT_GE(ran.time_us(1), ran.time_us(2));
 }
 
-// Clocks of 1.7, 1.98 and 2.5 GHz took 1,255, 1,431 and 1,790 us, because the matrix rate did not follow the clock.
+// With clocks of 1.7, 1.98 and 2.5 GHz the GEMM took 1,255, 1,431 and 1,790 us, because the matrix rate did not scale
+// with the clock.
 TEST(WhatIf, AHigherClockNeverSlowsAGemm) {
   const Ran ran = run("4xh200.yaml", gemm, "sweep: {system.node.gpu.compute.clock: [1.7 GHz, 1.98 GHz, 2.5 GHz]}\n");
   ASSERT_EQ(ran.errors, "");
@@ -153,7 +156,7 @@ TEST(WhatIf, MoreCusNeverSlowAGemm) {
   EXPECT_GE(ran.metric(1, "time_us"), ran.metric(2, "time_us"));
 }
 
-// With half of the GPUs, every pair had 7 / 3 times as many links as with all 8 GPUs.
+// With half of the GPUs, every pair of GPUs had 7 / 3 times as many links as with all 8 GPUs; it must have as many.
 TEST(WhatIf, HalfOfAMeshHasTheLinksItHadBefore) {
   const Ran ran = run("8xmi300x.yaml", "all_to_all: {bytes_per_peer: 64 MiB, engine: dma, streams: per_peer}",
                       "sweep: {system.node.gpus: [4, 8]}\n");

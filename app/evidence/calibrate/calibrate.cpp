@@ -22,16 +22,16 @@ namespace {
 
 using Rows = std::vector<const measurements::MeasuredValue*>;
 
-constexpr double confirmed = 5e-5;  // relative difference at which a reading confirms the file's value
+constexpr double confirmed = 5e-5;  // a reading that differs by a smaller part confirms the file's value
 constexpr int fitted_digits = 4;
 constexpr int least_evaluations = 60;
 constexpr int evaluations_per_parameter = 150;
 // Points determine a parameter if changing it moves the simulated value of a point by more than this fraction.
 constexpr double least_effect = 1e-3;
 constexpr double far = 0.5;   // relative change that tests, before a search, if points depend on the parameter at all
-constexpr double near = 0.1;  // relative change that tests, after a search, if points give more than a bound
+constexpr double near = 0.1;  // relative change that tests, after a search, if points determine it or only bound it
 constexpr double no_worse = 1.001;  // ratio up to which two losses count as equal
-constexpr int halvings = 12;        // of the interval between the fitted and the original value
+constexpr int halvings = 12;        // how often to halve the interval between the fitted and the original value
 
 // Returns at most `at_most` rows, evenly spread, including the first and the last.
 Rows thinned(const Rows& rows, std::size_t at_most) {
@@ -127,7 +127,7 @@ class Calibrator {
     return config::join(words);
   }
 
-  // Replaces the name if the file of another GPU serves as a template.
+  // Changes the name in the file to the measured GPU's name if the file is that of another GPU, used as a template.
   void state_name() {
     const std::string was = hardware_.name();
     if (was.find(measurements_.gpu) != std::string::npos) return;
@@ -242,7 +242,7 @@ class Calibrator {
     return config::join(words, " ");
   }
 
-  // Returns the rows of a selection that can be simulated.
+  // Returns the rows of a selection whose value is above 0 and that can be simulated.
   Rows rows_of(const Selection& selection) {
     Rows rows;
     for (const measurements::MeasuredValue* row : measurements_.all(selection.benchmark, selection.metric)) {
@@ -263,12 +263,12 @@ class Calibrator {
 
   struct Points {
     Rows rows;
-    std::vector<double> weight;  // selections have equal sums of weights, regardless of their numbers of points
+    std::vector<double> weight;  // the weights of each selection add up to 1, however many points it has
   };
 
   void add_points(const Stage& stage, Points& points) {
-    // A fit does not add a part (such as `power`) to a hardware file that has none: one fitted value alone would leave
-    // the other required keys of that part unset.
+    // A fit does not add a section, such as `power`, to a hardware file. One fitted value alone would leave the other
+    // required keys of that section unset.
     if (!hardware_.has_section_of(stage.parameters.front().path)) return;
     for (const Selection& selection : stage.selections) {
       const Rows own = thinned(rows_of(selection), selection.at_most);
@@ -317,7 +317,7 @@ class Calibrator {
     });
   }
 
-  // Fits the parameters of a stage. Returns for each parameter whether the points determine it.
+  // Fits the parameters of a stage. Returns for each parameter true if the points determine it.
   std::vector<bool> fit(const Stage& stage, bool first) {
     std::vector<bool> told(stage.parameters.size(), false);
     Points points;
@@ -362,8 +362,8 @@ class Calibrator {
   }
 
   // If small changes of a parameter have no effect, the points give only a bound of it. In this case, the function
-  // takes the value that fits equally well and is nearest to the original file's value. Returns false if the original
-  // value itself fits.
+  // sets the value that is nearest to the original file's value and fits equally well. Returns false if the original
+  // value itself fits equally well, otherwise true.
   template <class Loss>
   bool beyond_bound(const Parameter& parameter, const Rows& rows, const Loss& loss) {
     const auto own = original_.number(parameter.path);
@@ -384,7 +384,7 @@ class Calibrator {
     return true;
   }
 
-  // True if a relative `change` of the parameter moves the simulated value of some point.
+  // True if a relative `change` of the parameter, up or down, moves the simulated value of some point.
   bool has_effect(const Parameter& parameter, const Rows& rows, double change) {
     const std::string& path = parameter.path;
     const double value = *hardware_.number(path);
@@ -460,7 +460,8 @@ class Calibrator {
     put(free, best);
   }
 
-  // Writes the results of a stage, with the errors of all its points on the finished machine.
+  // Writes the results of a stage into the file. Computes the errors of all its points with the final values of all
+  // parameters.
   void state(const Stage& stage, const std::vector<bool>& told) {
     Rows rows;
     for (const Selection& selection : stage.selections) {

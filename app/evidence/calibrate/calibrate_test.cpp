@@ -77,7 +77,7 @@ std::string measured(const HardwareFile& gpu, const std::vector<std::pair<std::s
   return rows;
 }
 
-// A few points of every benchmark that a stage uses.
+// Returns a few points (name of a benchmark, parameters) of every benchmark that a stage uses.
 std::vector<std::pair<std::string, std::string>> points() {
   std::vector<std::pair<std::string, std::string>> out;
   const auto add = [&](const char* benchmark, std::string parameters) {
@@ -178,7 +178,7 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
   EXPECT_THAT(result->hardware.yaml(), HasSubstr("Moire calibration, 4x NVIDIA H200, 2026-11-21, driver 580"));
 }
 
-// Changes each simulated value by up to 1e-9 of its size, as another solver might. The change varies between values.
+// Returns all benchmarks. Each simulated value differs by a varying part of up to 1e-9, as with another solver.
 std::vector<microbench::Benchmark> with_other_digits() {
   std::vector<microbench::Benchmark> out = microbench::all();
   for (microbench::Benchmark& benchmark : out) {

@@ -13,10 +13,11 @@ namespace {
 
 // A rate may exceed its limit by this factor, because the timer advances in steps.
 constexpr double slack = 1.01;
-// Far more than any GPU has today, so larger numbers are typing errors: 10 TB, or 100,000 of anything.
+// Largest parameters that are accepted: 10 TB, or 100,000 of anything. No GPU has so much today, so larger numbers are
+// typing errors.
 constexpr double most_bytes = 1e13, most_count = 1e5;
-// Only gathers with a higher miss ratio are checked, because gathers that mostly hit the cache say nothing about the
-// memory's limit.
+// Gathers are checked only if more than this share of their rows miss the L2, because gathers that mostly hit it say
+// nothing about the memory's limit.
 constexpr double mostly_missed = 0.5;
 // Datasheets round rates. A rate of at least this share of a power of two per clock counts as this power of two.
 constexpr double nearly = 0.98;
@@ -57,7 +58,8 @@ class Finder {
     return row.parameters.empty() ? row.benchmark
                                   : fmt::format("{} {}", row.benchmark, measurements::to_string(row.parameters));
   }
-  // Names the line of `row`, and its file if it differs, for a message at row `beside`.
+  // Returns the position of `row` for a message about row `beside`. If the rows are in different files, the position
+  // contains the file.
   std::string line_of(const measurements::MeasuredValue& row, const measurements::MeasuredValue& beside) const {
     return row.file == beside.file ? fmt::format("line {}", row.line) : measurements_.place(row).str();
   }
@@ -99,7 +101,7 @@ class Finder {
     for (const auto& [key, value] : row.parameters) {
       // `us` and `clock_mhz` are measured conditions of a loop and need not be integers.
       if ((key == "us" || key == "clock_mhz") && value > 0 && value <= most_count) continue;
-      const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // only kernels, no copies
+      const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // 0 bytes: only kernels
       const double least = from_one.count(key) > 0 && !nothing_copied ? 1 : 0;
       const double most = key.ends_with("bytes") ? most_bytes : most_count;
       if (value >= least && value <= most && value == std::floor(value)) continue;
@@ -128,7 +130,7 @@ class Finder {
     }
   }
 
-  // Random rows hit the cache with a probability of capacity / footprint.
+  // Returns the share of random rows that miss the L2. A row hits it with a probability of capacity / footprint.
   double miss_ratio(const measurements::MeasuredValue& row) const {
     const double footprint = parameter(row, "footprint_bytes");
     return footprint > l2_ ? 1 - l2_ / footprint : 0;
@@ -180,7 +182,7 @@ class Finder {
     if (row.benchmark == "copy_all_to_all") check(rate * (parameter(row, "gpus") - 1), port_, links);
   }
 
-  // A workgroup's rate is limited by its bytes in flight over the shortest latency.
+  // Reports a workgroup's rate above its bytes in flight over the shortest measured latency (Little's law).
   void little(const measurements::MeasuredValue& row) {
     const bool batch = row.benchmark == "gather" || row.benchmark == "hbm_read" || row.benchmark == "hbm_copy";
     if (!batch || row.metric != "bandwidth_per_wg") return;
@@ -204,7 +206,8 @@ class Finder {
           fmt::format("the total of {}", line_of(*total, row)), "one workgroup cannot be faster than all of them");
   }
 
-  // Units compute a power of two of operations per clock; the rate in the datasheet shows which.
+  // Reports a rate that the arithmetic units of an SM cannot reach. The units compute a power of two of operations per
+  // clock. The rate in the datasheet shows which power of two.
   void arithmetic(const measurements::MeasuredValue& row) {
     const bool vector = row.benchmark == "vector_rate";
     if (row.metric != "flops_per_sm" || (!vector && row.benchmark != "matrix_rate")) return;
@@ -220,7 +223,7 @@ class Finder {
           fmt::format("see compute.clock and compute.{}", vector ? "vector_fp32" : "matrix_16bit"));
   }
 
-  // Checks counts of workgroups that were placed at the same time.
+  // Reports counts of workgroups or clusters that do not fit on the GPU at the same time.
   void placed(const measurements::MeasuredValue& row) {
     if (sms_ <= 0) return;
     const auto at_most = [&](double limit, const std::string& why) {
@@ -242,7 +245,7 @@ class Finder {
     }
   }
 
-  // Checks pairs of metrics of which the first cannot exceed the second.
+  // Reports a metric that exceeds its upper bound: another metric of the same benchmark and the same parameters.
   void ordered(const measurements::MeasuredValue& row) {
     const auto not_above = [&](const std::string& metric, const std::string& other) {
       if (row.metric != metric) return;
@@ -286,7 +289,7 @@ class Finder {
     }
   }
 
-  // The cache must be faster and have a lower latency than the memory behind it.
+  // Reports an L2 that has a higher latency or a lower bandwidth than the memory.
   void memory_order() {
     const measurements::MeasuredValue* hit = nullptr;
     const measurements::MeasuredValue* miss = nullptr;

@@ -6,8 +6,8 @@
 
 namespace moire::calibrate {
 
-// Reports one error for each contradiction, at the wrong row. `hardware` must already have the device properties that
-// the measurements file states.
+// Reports one error for each contradiction, at one of the rows that cause it. `hardware` must already have the device
+// properties that the measurements file states.
 void find_contradictions(const measurements::Measurements& measurements, const HardwareFile& hardware,
                          config::Diagnostics& diagnostics);
 

@@ -1,4 +1,5 @@
-// Parts of calibrated YAML files: values with sources, and comments that are kept.
+// Helpers for the YAML files that calibration writes. Values have sources, and the comments of the original file are
+// kept.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +12,15 @@
 
 namespace moire::calibrate {
 
-// The comment lines above each key of the file, by path.
+// Maps the path of each key of a file to the comment lines above the key.
 using Comments = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 config::Node scalar(std::string text);
-config::Node sourced(std::string value, const std::string& source);  // {value: ..., source: ...}
+config::Node sourced(std::string value, const std::string& source);  // returns {value: ..., source: ...}
 
-std::set<std::string> sources_of(const config::Node& root);  // keys of the sources that some value names
+std::set<std::string> sources_of(const config::Node& root);  // returns the keys of the sources that some value names
 Comments comments_of(const config::Node& root, const std::string& text);
-// Reads the comments of a file that has just been loaded.
+// Returns the comments of a file from which `root` was loaded.
 Comments comments_in(const std::filesystem::path& file, const config::Node& root);
 
 // Returns the text of the file, without sources that no value names.

@@ -12,11 +12,12 @@ namespace moire::calibrate {
 
 namespace {
 
-constexpr double first_step = 0.15;     // relative to a variable's scale
-constexpr double step_at_bound = 0.01;  // if a bound leaves no space for a step, because NLopt requires a step above 0
-// Tolerances at which a search ends: results have four digits, and a loss is a mean square of relative errors.
+constexpr double first_step = 0.15;     // in minimise(), relative to a variable's scale
+constexpr double step_at_bound = 0.01;  // used if the bounds leave no space, because NLopt requires a step above 0
+// minimise() ends if the variables or the loss change by less than these relative amounts. Finer searches would be
+// useless, because results are written with four digits.
 constexpr double variable_tolerance = 1e-4, loss_tolerance = 1e-5;
-constexpr double exact_loss = 1e-10;  // relative errors of 1e-5, so all points are reproduced
+constexpr double exact_loss = 1e-10;  // a search also ends at this loss: relative errors are then about 1e-5
 
 using Loss = std::function<double(const std::vector<double>&)>;
 
@@ -56,17 +57,17 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
 namespace {
 
 // Sizes of steps, in binary logarithms or relative to a variable's scale. `slope_step` is so large that the rounding of
-// simulated times to picoseconds does not matter. A search ends at `least_step`, far below the four digits that are
-// written.
+// simulated times to picoseconds does not matter. A search ends if its next step is shorter than `least_step`, which is
+// far below the four digits of a written result.
 constexpr double slope_step = 5e-3, least_step = 1e-5, most_step = 1;
-constexpr double least_part = 1e-9;  // smaller values, relative to the scale, count as 0
+constexpr double least_part = 1e-9;  // values relative to the scale are rounded to multiples of this part
 constexpr double first_damping = 1e-3, least_damping = 1e-9, most_damping = 1e6, damping_factor = 8;
 // Losses with a smaller relative difference count as equal. The last digits of simulated times change a loss by far
-// less, and differences that matter are larger. If the loss after a step counts as equal, the search takes the step,
-// whichever loss is smaller.
+// less, and differences that matter are larger. If the loss after a step counts as equal to the loss before, the search
+// takes the step and ends.
 constexpr double alike = 1e-5;
-// A scan's grids have this many points on either side of the middle: first the first grid, then all later grids. The
-// scan ends when the points are closer than `last_spacing` in binary logarithms.
+// A scan's grid has `first_each_way` points on either side of its middle, and each later grid has `later_each_way`. The
+// scan ends when the distance of neighbouring points is at most `last_spacing` in binary logarithms.
 constexpr int first_each_way = 8, later_each_way = 4;
 constexpr double last_spacing = 1e-3;
 
@@ -85,7 +86,7 @@ class Coordinate {
     const double own = logarithmic_ ? core::power(2, x) : std::round(x / least_part) * least_part;
     return std::clamp(scale_ * own, variable_.low, variable_.high);
   }
-  // Returns the unit of steps near x.
+  // Returns the scale of steps near x: 1 for a logarithm, otherwise the absolute value of x, but at least 0.1.
   double unit(double x) const { return logarithmic_ ? 1 : std::max(std::abs(x), 0.1); }
 
  private:
@@ -100,7 +101,8 @@ class Coordinate {
 
 using Row = std::vector<double>;
 
-// Solves a x = b by elimination, which needs no pivoting because `a` is symmetric and positive definite.
+// Returns the x of a x = b, found by elimination. Pivoting is not needed, because `a` is symmetric and positive
+// definite.
 Row solve(std::vector<Row> a, Row b) {
   const std::size_t n = b.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -186,7 +188,7 @@ class Descent {
           curvature[i][j] += weights_[p] * 2 * flat * flat * flat * slopes[i][p] * slopes[j][p];
       }
     }
-    // Leaves out variables that have no effect at this point, and variables at a bound that would move beyond it.
+    // Leaves out a variable if it has no effect at this point, or if it is at a bound and a step would cross the bound.
     std::vector<std::size_t> free;
     for (std::size_t i = 0; i < n; ++i) {
       const bool beyond = gradient[i] > 0 ? here_.x[i] <= coordinates_[i].low() : here_.x[i] >= coordinates_[i].high();
@@ -206,7 +208,7 @@ class Descent {
     return false;
   }
 
-  // Changes `x`. Returns false if the change would be negligible.
+  // Adds a damped Gauss-Newton step of the variables in `free` to `x`. Returns false if the step is negligible.
   bool damped_step(const std::vector<std::size_t>& free, const Row& gradient, const std::vector<Row>& curvature,
                    Row& x) const {
     std::vector<Row> a;

@@ -10,7 +10,8 @@ namespace moire::calibrate {
 
 namespace {
 
-// Returns the groups of SMs in the order in which blockers were placed on them; empty if the file lacks this order.
+// Returns the group of each SM, in the order in which blockers were placed on the SMs. Returns an empty list if the
+// file lacks this order.
 std::vector<std::size_t> filling_order(const measurements::Measurements& measurements) {
   std::vector<std::pair<double, std::size_t>> order;
   for (const measurements::MeasuredValue* row : measurements.all("sm", "blocker_order")) {
@@ -71,7 +72,7 @@ std::optional<Groups> find_groups(const measurements::Measurements& measurements
   out.exact = exact(tried, simulated(out.groups));
   auto groups = out.groups;
   for (const std::size_t group : filling_order(measurements)) {
-    // Once every group has a blocker, the GPU places workgroups on all groups in turn, so no CU fills first any more.
+    // Once every group has a blocker, the GPU places workgroups on all groups in turn, so no further CU fills first.
     const bool all = std::all_of(groups.begin(), groups.end(), [](const auto& g) { return g.second > 0; });
     if (all || group >= groups.size()) break;
     const bool known_to_fill = out.groups[group].second > 0;

@@ -62,7 +62,7 @@ bool is_integer(const config::Field& field) {
   return field.type.shape.innermost().form == config::Shape::Form::integer;
 }
 
-// Returns the value with `digits` significant digits (0 means all), in the unit that readers expect.
+// Returns the value with `digits` significant digits (0 means all), in a unit that is easy to read.
 std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);
@@ -131,7 +131,7 @@ std::optional<HardwareFile> HardwareFile::from(std::optional<Node> root, const s
 }
 
 std::optional<HardwareFile> HardwareFile::load(const std::string& file, config::Diagnostics& diagnostics) {
-  config::Diagnostics same;  // the other load reports the same errors
+  config::Diagnostics same;  // errors of the second load, which repeat those of the first
   auto out = from(config::load(file, {}, diagnostics), config::load(file, {}, same, {.includes = false}), diagnostics);
   if (out) out->comments_ = comments_in(file, out->root_);
   return out;

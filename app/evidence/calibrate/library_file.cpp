@@ -24,12 +24,12 @@ using libraries::LibrarySpec;
 constexpr double us = 1e6;  // in ps, the base unit of times
 constexpr int fitted_digits = 4;
 constexpr int evaluations_per_parameter = 40;
-// A search runs from several starts, because the minimum near one start may not be found from another. These factors
-// multiply the starts of all times, which are those of the fastest library.
+// A search runs from several starts, because from one start it may miss a better minimum. The starts of times in
+// groups() are those of the fastest library. These factors multiply them.
 constexpr std::array<double, 3> starts = {1, 4, 16};
 constexpr double no_worse = 1.001;  // searches that reach the same minimum end at slightly different losses
 
-// A parameter of the profile that is fitted. The start of the search is independent of the file's value.
+// A parameter of the profile that is fitted. Its search starts at `start`, regardless of the file's value.
 struct Parameter {
   std::string section;  // path of its section; "" for the top level
   std::string key;

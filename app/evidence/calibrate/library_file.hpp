@@ -12,8 +12,9 @@ struct LibraryCalibration : Found {
   std::string yaml;  // the file with the fitted values
 };
 
-// Returns nothing and reports errors if the file is not a valid profile or none of its benchmarks were measured.
-// Entries of `file` that are not fitted stay unchanged. The curves of the result point into `measurements`.
+// Returns the fitted profile. Returns nothing and reports errors if `file` is not a valid profile, or if `measurements`
+// has no rows of collective benchmarks. Entries of `file` that are not fitted stay unchanged. The curves of the result
+// point into `measurements`.
 std::optional<LibraryCalibration> calibrate_library(const measurements::Measurements& measurements,
                                                     const std::string& file, const libraries::EquippedGpu& gpu,
                                                     config::Diagnostics& diagnostics, const Options& options = {});

@@ -8,9 +8,9 @@ namespace moire::calibrate {
 
 namespace {
 
-// NVIDIA GPUs have a port per CPC, which holds up to three TPCs of two SMs each.
+// On NVIDIA GPUs, each CPC has one port. A CPC has one to three TPCs of two SMs each, so a port has 2, 4 or 6 SMs.
 constexpr std::int64_t most_behind = 6, step = 2;
-constexpr double ahead = 1.15;  // a rate this far above the median means a smaller port, not the usual spread of SMs
+constexpr double ahead = 1.15;  // an SM with this many times the median rate has a port with fewer SMs
 
 double parameter(const measurements::MeasuredValue& row, const std::string& name) {
   const auto it = row.parameters.find(name);
@@ -32,7 +32,7 @@ double highest_share(const std::vector<const measurements::MeasuredValue*>& rows
   return *std::max_element(rates.begin(), rates.end()) / median(rates);
 }
 
-// Number of SMs of one group by the size of their port.
+// For one group: size of a port, in SMs -> number of the group's SMs that use ports of this size.
 using Sizes = std::map<std::int64_t, std::int64_t, std::greater<>>;
 
 class Builder {
@@ -47,7 +47,7 @@ class Builder {
       for (const auto& [size, sms] : groups_[group]) {
         for (std::int64_t port = 0; port < sms / size; ++port) out.ports.push_back(size);
         if (sms % size == 0) continue;
-        if (begun > 0) return false;  // only one port can be shared with the neighbouring groups
+        if (begun > 0) return false;  // a group can share only one port with other groups
         begun = size;
       }
       if (begun == 0) continue;
@@ -85,7 +85,7 @@ class Builder {
 }  // namespace
 
 std::optional<Ports> find_ports(const measurements::Measurements& measurements, const std::vector<std::int64_t>& sms) {
-  std::map<double, std::vector<const measurements::MeasuredValue*>> shares;  // by the bytes that an SM requests
+  std::map<double, std::vector<const measurements::MeasuredValue*>> shares;  // by bytes that an SM requests at once
   for (const measurements::MeasuredValue* row : measurements.all("sm_share", "bandwidth")) {
     if (row->value > 0) shares[asked(*row)].push_back(row);
   }
@@ -95,7 +95,7 @@ std::optional<Ports> find_ports(const measurements::Measurements& measurements, 
   if (highest_share(out.rows) < ahead) return std::nullopt;
   std::vector<double> rates;
   for (const measurements::MeasuredValue* row : out.rows) rates.push_back(row->value);
-  const double most_shared = median(rates);  // most SMs are behind the largest ports
+  const double most_shared = median(rates);  // the rate behind a full port, as most SMs are
 
   std::vector<Sizes> groups(sms.size());
   for (const measurements::MeasuredValue* row : out.rows) {

@@ -28,7 +28,7 @@ Number to_programs(Number number) {
 Number share(double ratio) { return to_programs(report::share(ratio)); }
 Number signed_share(double ratio) { return to_programs(report::signed_share(ratio)); }
 
-// CSV shows six decimals of every error, even if they are zeros.
+// Returns an error for CSV, always with six decimals, even if they are zeros.
 std::string error_text(double error) { return fmt::format("{:.6f}", error); }
 std::string value_text(double value) { return fmt::format("{:.6g}", value); }
 

@@ -42,7 +42,7 @@ std::optional<Reading::Found> largest_cluster(const Context& context) {
   return Reading::Found{parameter(largest->parameters, "cluster"), {largest}};
 }
 
-// Reads the most bytes that an SM requested at once in any row. An SM can have at least that many bytes in flight.
+// Returns the most bytes that an SM requested at once in any row. An SM can have at least that many bytes in flight.
 std::optional<Reading::Found> most_asked_for(const Context& context) {
   const measurements::MeasuredValue* most = nullptr;
   double bytes = 0;
@@ -61,7 +61,8 @@ std::optional<Reading::Found> most_asked_for(const Context& context) {
   return Reading::Found{bytes, {most}};
 }
 
-// Returns a function that reads the median over all rows of a metric, in base units, times `factor`.
+// Returns a function that returns the median over all rows of a metric, times `factor`. `unit` converts the metric to
+// base units.
 std::function<std::optional<double>(const Context&)> median_of(std::string benchmark, std::string metric, double unit,
                                                                double factor = 1) {
   return [=, b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
@@ -116,8 +117,8 @@ bool several_partly_cached(const microbench::Parameters& p, const Context& c) {
   return several(p, c) && partly_cached(p, c);
 }
 
-// Start of compute.load_per_wavefront: a quarter of the highest rate of a lone workgroup. The time of a batch consists
-// of the latency and of the time that its wavefronts, of which a workgroup has several, need for their loads.
+// Returns the start of compute.load_per_wavefront: a quarter of the highest rate of a lone workgroup. This is a rough
+// guess. A workgroup has several wavefronts that load at the same time, and part of the time of a batch is latency.
 std::optional<double> part_of_lone_gather(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("gather", "bandwidth_per_wg")) {
@@ -134,10 +135,10 @@ bool loaded_copy(const microbench::Parameters& p, const Context&) {
 bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
 }
-// Selects grids of several waves that move so many bytes that the start and the end of the grid are negligible, as in
-// typical kernels. (In a grid that fills the GPU once, the last workgroups work alone.) Larger grids give the same
-// result and take longer to simulate. Therefore grids of up to 8192 workgroups are used only for large shares of
-// stores, which no smaller grid has.
+// True for grids of several waves that move so many bytes that the start and the end of the grid are negligible, as in
+// typical kernels. (In a grid of one wave, the last workgroups work alone.) Grids of more than `most_workgroups` are
+// not needed: they give the same result and take longer to simulate. The limit is 2048 workgroups, or 8192 if the
+// stored bytes are at least 20 % of the gathered bytes, because no smaller grid has so many stores.
 bool long_gather(const microbench::Parameters& p, const Context& context, double most_workgroups) {
   constexpr double moved_long = 512 * 1024 * 1024;
   return parameter(p, "wgs") > context.sms() * parameter(p, "wgs_per_sm") && parameter(p, "wgs") <= most_workgroups &&
@@ -157,14 +158,15 @@ bool read_in_cache(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
 bool read_from_memory(const microbench::Parameters& p, const Context& context) { return !read_in_cache(p, context); }
-// Selects enough storing workgroups to saturate the port, but at most one per SM of H100 and H200. More workgroups take
+// True if enough workgroups store to saturate the port, but at most one per SM of H100 and H200. More workgroups take
 // longer to simulate and give no new information.
 constexpr double fills_port = 32, one_an_sm = 132;
 bool many_stores(const microbench::Parameters& p, const Context&) {
   return parameter(p, "wgs") >= fills_port && parameter(p, "wgs") <= one_an_sm;
 }
 
-// Start of port.store_window_per_cu: the rate of one workgroup's stores times the latency until they are visible.
+// Returns the start of port.store_window_per_cu, in bytes: the rate of one workgroup's stores times the latency until
+// the stores are visible.
 std::optional<double> store_window(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("peer_store", "bandwidth")) {
@@ -192,13 +194,14 @@ bool idle_copy_to_a_peer(const microbench::Parameters& p, const Context&) {
 
 using Start = std::function<std::optional<double>(const Context&)>;
 
-// Returns a typical start for parameters that measurements give no estimate of, so that the search does not depend on
-// the value in the hardware file.
+// Returns a function that returns a typical start. It is used if the measurements give no estimate, so that the search
+// does not depend on the value in the hardware file.
 Start usually(double value) {
   return [value](const Context&) { return std::optional(value); };
 }
 
-// Returns a function that reads the shortest time of a batch of one workgroup, which is almost only latency.
+// Returns a function that returns the shortest time of a batch of loads of one workgroup. This time is almost only
+// latency.
 Start shortest_batch(std::string benchmark, std::string metric) {
   return [b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
     std::optional<double> shortest;
@@ -218,7 +221,7 @@ Start scaled(Start start, double factor) {
   };
 }
 
-// Start of compute.load_store_per_cu: the highest rate per SM in a group.
+// Returns the start of compute.load_store_per_cu: the highest rate per SM when several SMs of a group read.
 std::optional<double> rate_of_an_sm(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("gpc_read", "bandwidth")) {
@@ -227,13 +230,13 @@ std::optional<double> rate_of_an_sm(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-// Start of compute.vector_fp32: the highest rate of one SM times the number of SMs.
+// Returns the start of compute.vector_fp32: the highest rate of one SM times the number of SMs.
 std::optional<double> vector_rate(const Context& context) {
   const auto one = largest_of("vector_rate", "flops_per_sm", giga)(context);
   return one && context.sms() > 0 ? std::optional(*one * context.sms()) : std::nullopt;
 }
 
-// Start of dma.bandwidth: the highest rate of a copy to a peer by an engine.
+// Returns the start of dma.bandwidth: the highest rate of a copy to a peer by a copy engine.
 std::optional<double> engine_rate(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("copy_single", "time")) {
@@ -244,14 +247,15 @@ std::optional<double> engine_rate(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-// Selects sequences in which a copy by an engine (2) is next to a kernel (1) or a copy kernel of the driver (3).
+// True for sequences in which a copy by a copy engine (2) is next to a kernel (1) or a copy kernel of the driver (3).
 bool between_engines(const microbench::Parameters& p, const Context&) {
   const auto engine = [&](const char* name) { return parameter(p, name) == 2; };
   const bool second = parameter(p, "second") > 0 && engine("first") != engine("second");
   return second || (parameter(p, "third") > 0 && engine("second") != engine("third"));
 }
-// Start of host.poll_interval. It is chance whether a poll comes just after the end of a copy, so the slowest
-// repetition waited for one more poll than the fastest.
+// Returns the start of host.poll_interval: the largest difference between the slowest and the fastest repetition of a
+// kernel behind a copy. The kernel waits for the first poll after the end of the copy, so its wait varies by up to one
+// interval.
 std::optional<double> between_looks(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("copy_behind", "time")) {

@@ -36,7 +36,7 @@ using validate::Validation;
 
 constexpr int fitted_digits = 4;
 constexpr int evaluations_per_key = 40;
-constexpr int searches = 2;         // of each fit; the second search starts where the first ended
+constexpr int searches = 2;         // searches of each fit; the second search starts where the first ended
 constexpr double first_step = 0.5;  // in binary logarithms
 constexpr std::array<double, 4> coarse_steps = {0.0625, 0.25, 4, 16};  // factors of the start
 constexpr std::size_t named_cases = 8;                                 // largest number of cases that a source names
@@ -45,7 +45,7 @@ double binary_logarithm(double x) { return core::logarithm(x) / core::logarithm(
 
 double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fitted_digits)); }
 
-// Sizes must be whole bytes.
+// Returns the value with its unit. Rounds a size to whole bytes, as a profile requires.
 std::string text_of(double value, config::Dimension dimension) {
   return config::format_quantity(dimension == config::Dimension::bytes ? std::round(value) : value, dimension);
 }
@@ -71,7 +71,7 @@ class ValidationFitting {
     for (const Fit& fit : validation.fits) evaluations_ += evaluations_of(fit);
   }
 
-  // Reports the sections that the fits need and the profile lacks.
+  // Reports the sections that the fits need and the profile lacks. Returns false if there are any.
   bool check_sections(Node& file, const std::filesystem::path& name) {
     const std::size_t before = diagnostics_.size();
     for (const Fit& fit : validation_.fits) {
@@ -85,7 +85,8 @@ class ValidationFitting {
     return diagnostics_.size() == before;
   }
 
-  // Carries out all fits. Throws Deadlocked. Stops if there are errors in the diagnostics.
+  // Carries out all fits. Writes the fitted values to `file`, and cases and changes to `found`. Throws Deadlocked if a
+  // case deadlocks. Stops and reports an error if a key affects no case.
   void run(Node& file, ValidationFit& found) {
     std::map<std::string, std::vector<Case>> before;
     for (const Fit& fit : validation_.fits) before[fit.name] = simulated(fit);
@@ -108,7 +109,7 @@ class ValidationFitting {
     return searches * evaluations_per_key * static_cast<int>(fit.keys.size());
   }
 
-  // Simulates the cases of a fit's groups with the current values.
+  // Returns the cases of a fit's groups, simulated with the current values.
   std::vector<Case> simulated(const Fit& fit) {
     progress_.run(std::min(++evaluation_, evaluations_), evaluations_, "fit " + fit.name);
     study::Preparer preparer;
@@ -163,7 +164,8 @@ class ValidationFitting {
     throw std::logic_error("no fit has the key " + path);
   }
 
-  // Reports values that affect no case, because a search could end at any of their values.
+  // Reports keys that affect no case of the fit, because a search could end at any value of them. Returns false if
+  // there are any.
   bool every_key_is_felt(const Fit& fit) {
     const std::vector<Case> here = simulated(fit);
     const std::size_t before = diagnostics_.size();
@@ -183,7 +185,7 @@ class ValidationFitting {
     return diagnostics_.size() == before;
   }
 
-  // Returns the mean square of the deviations with the current values.
+  // Returns the mean square of the deviations of simulated from measured values, with the current values of the keys.
   double loss(const Fit& fit) {
     const std::vector<Case> cases = simulated(fit);
     double sum = 0;
@@ -194,7 +196,8 @@ class ValidationFitting {
     return sum / static_cast<double>(cases.size());
   }
 
-  // Tries each value alone in coarse steps, because a later search may not reach a better minimum that is far away.
+  // Changes each value alone by coarse factors and keeps the best. Otherwise search() could miss a better minimum that
+  // is far from the start.
   void scan(const Fit& fit) {
     double least = loss(fit);
     for (const FitKey& key : fit.keys) {
@@ -212,7 +215,8 @@ class ValidationFitting {
     }
   }
 
-  // Searches all values of a fit together. The variables are binary logarithms of value / start.
+  // Searches all values of a fit together, from their current values. The variables of the search are binary logarithms
+  // of value / start.
   void search(const Fit& fit) {
     std::vector<double> from;
     std::vector<Variable> variables;

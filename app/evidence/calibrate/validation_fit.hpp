@@ -27,8 +27,9 @@ struct ValidationFit : Found {
 };
 
 // Runs every scenario with `library` as system.library, at most `at_once` scenarios in parallel. The result does not
-// depend on `at_once`. Fits are carried out in order. Each fit starts at the values in the validation file, so the
-// profile's values for these keys do not matter. Returns nothing and reports errors if one of the files is invalid.
+// depend on `at_once`. Fits are carried out in the order of the file. Each fit starts at the values in the validation
+// file, so the profile's values of the fitted keys do not matter. Returns nothing and reports errors if one of the
+// files is invalid, or if a key affects no case of its fit.
 std::optional<ValidationFit> fit_to_validation(const std::filesystem::path& validation,
                                                const std::filesystem::path& library, std::size_t at_once,
                                                config::Diagnostics& diagnostics);

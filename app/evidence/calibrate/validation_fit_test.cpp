@@ -42,7 +42,7 @@ class ValidationFitTest : public ::testing::Test {
     return folder_ / name;
   }
 
-  // Returns the simulated times of all-reduces on 4 H200 with `changes` of the profile.
+  // Returns the simulated times of all-reduces of `kib` KiB per rank on 4 H200, with `changes` of the profile.
   std::vector<double> simulated(const std::vector<int>& kib, const std::vector<std::string>& changes) const {
     std::vector<double> times;
     for (const int one : kib) {

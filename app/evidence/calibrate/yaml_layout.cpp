@@ -42,7 +42,8 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-// A quoted text keeps its quotes if it would have another meaning without them.
+// True if a text must be written in quotes: it is no plain scalar of YAML, or it was in quotes and would have another
+// meaning without them.
 bool needs_quotes(const Node& node, Context context) {
   if (!is_plain(node.text, context)) return true;
   const bool word = node.text == "null" || node.text == "true" || node.text == "false" || node.text == "Null" ||

@@ -80,9 +80,9 @@ void check_simulations(const Measurements& measurements, const libraries::Equipp
 
 namespace {
 
-// Returns the uncertainty of a value due to the timer's steps. The first-wave span is one difference of two time stamps
-// and only a few steps long. As a median of repetitions, it is uncertain by half a step. Other values are means over
-// many time stamps, or long compared with a step.
+// Returns the uncertainty of a value due to the timer's steps, in the value's unit. The first-wave span is the
+// difference of two time stamps and only a few steps long. As a median of repetitions, it is uncertain by half a step.
+// For all other values the function returns 0, because they are means over many time stamps or much longer than a step.
 double resolution_of(const MeasuredValue& value, const Measurements& measurements) {
   if (value.benchmark != "dispatch" || value.metric != "first_wave_span") return 0;
   const MeasuredValue* step = measurements.find("timer", "resolution", {});

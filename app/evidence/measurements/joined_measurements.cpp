@@ -11,14 +11,14 @@ namespace moire::measurements {
 
 namespace {
 
-// Benchmarks that every collection contains, to describe its machine.
+// Benchmarks that every file contains, because they describe the machine. Only their rows may be repeated.
 constexpr std::array<std::string_view, 3> repeated = {"property", "timer", "power"};
 constexpr std::size_t most_errors = 20;
 
 using Key = std::tuple<std::string, Parameters, std::string>;
 Key key(const MeasuredValue& value) { return {value.benchmark, value.parameters, value.metric}; }
 
-// Returns the place of a header value. Lines '# name: value' begin at line 2 of the file, after the magic line.
+// Returns the position of a header value. Lines '# name: value' begin at line 2 of the file. Line 1 names the format.
 config::Place header_place(const Measurements& measurements, std::string_view name) {
   int line = 2;
   for (const auto& [own, text] : measurements.header) {

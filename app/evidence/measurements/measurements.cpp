@@ -70,7 +70,7 @@ class Reader {
  private:
   enum class State { magic, header, rows };
 
-  // Column 0 means the file as a whole.
+  // Reports an error in the current line and returns false. If `col` is 0, the error concerns the file as a whole.
   bool fail(std::size_t col, std::string what, std::string remedy) {
     complaints_.error(col == 0 ? 0 : line_, col, std::move(what), std::move(remedy));
     return false;

@@ -52,11 +52,11 @@ struct Measurements {
   Collection collection(std::size_t file) const;
   config::Place place(const MeasuredValue& value) const { return {collection(value.file).source, value.line, 1}; }
   std::vector<const MeasuredValue*> all(std::string_view benchmark, std::string_view metric) const;
-  // The value with these parameters, or nullptr.
+  // Returns the value with these parameters, or nullptr.
   const MeasuredValue* find(std::string_view benchmark, std::string_view metric, const Parameters& parameters) const;
 };
 
-bool is_measurements(const std::filesystem::path& file);  // by name: *.measurements.csv
+bool is_measurements(const std::filesystem::path& file);  // true if the name is *.measurements.csv
 
 // Both functions return nothing and report errors if anything is wrong. `known` lists the benchmarks that may occur.
 std::optional<Measurements> load_measurements(const std::filesystem::path& file, config::Diagnostics& diagnostics,
@@ -65,12 +65,12 @@ std::optional<Measurements> read_measurements(const std::string& name, const std
                                               config::Diagnostics& diagnostics,
                                               const std::vector<Benchmark>& known = microbench::all());
 
-// Appends the values of a later file. Reports an error if that file is from another kind of GPU or repeats a
-// measurement. Every file repeats the properties of the GPU, its timer and its power; the first file's values are kept.
+// Appends the values of a later file to `first`. Reports an error if the later file is from another kind of GPU or
+// repeats a measurement. Properties, timer and power of the GPU may be in every file; the first file's values are kept.
 void join(Measurements& first, Measurements later, config::Diagnostics& diagnostics);
-// Loads the files and joins them in order. Returns nothing if anything is wrong.
+// Returns the joined contents of the files, in order. Returns nothing and reports errors if anything is wrong.
 std::optional<Measurements> load_joined(const std::vector<std::string>& files, config::Diagnostics& diagnostics);
 
-std::string to_string(const Parameters& parameters);  // such as "wgs=1 wgs_per_sm=1"
+std::string to_string(const Parameters& parameters);  // returns text such as "wgs=1 wgs_per_sm=1"
 
 }  // namespace moire::measurements

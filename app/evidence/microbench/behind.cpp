@@ -8,7 +8,7 @@ namespace moire::microbench {
 
 namespace {
 
-// Numbers of the operations in rows of copy_behind.
+// Values of the parameters `first`, `second` and `third` in rows of copy_behind: the kinds of the operations.
 enum Kind : std::int64_t { none = 0, empty_kernel = 1, peer_copy = 2, local_copy = 3 };
 
 program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, const std::string& name, double bytes) {
@@ -26,7 +26,7 @@ program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, con
                        }};
 }
 
-// Observes the first GPU only, because the programs of the other GPUs are empty.
+// Records the end of the last operation of the first GPU. The other GPUs have nothing to do.
 class Watch final : public program::Observer {
  public:
   void operation(const program::OperationSpan& span) override {
@@ -52,8 +52,8 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
   if (!peers) node = one_gpu(system);
   node.node.gpu.host = system.node.gpu.host;
   node.node.gpu.host.enqueue = {};
-  // Time 0 is the first event. If the first operation is a kernel, the time of the events delays it. If it is a copy,
-  // the time of its command already includes the events.
+  // Time 0 is the first event. If the first operation is a kernel, it starts after the time that the events cost. If
+  // the first operation is a copy, the time of its command already includes this cost.
   node.node.gpu.host.kernel_start = node.node.gpu.host.event_pair;
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue("main", std::move(operations))};

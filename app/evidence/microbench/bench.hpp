@@ -1,5 +1,5 @@
-// Helpers of all benchmarks: they make kernels from plain functions, record time stamps as the kernels of
-// validation/collect do, and compute rates.
+// Helpers of all benchmarks. They make kernels from plain functions, record time stamps and compute rates. They take
+// time stamps where the kernels of the collector (validation/collect) take them on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +38,16 @@ std::vector<Benchmark> power_benchmarks();
 
 constexpr std::int64_t default_threads = 256;
 
-// Return a parameter of a row. Throw std::invalid_argument if it is missing or, in count(), no integer.
+// Return a parameter of a row. Throw std::invalid_argument if it is missing. count() also throws if it is negative or
+// no integer.
 double number(const Parameters& parameters, const std::string& name);
 std::int64_t count(const Parameters& parameters, const std::string& name);
 
-// Return the first GPU alone, or one node without NICs. The host's costs are 0, because the measurements exclude them.
+// Return a system of one GPU, or of one node without NICs. The host's costs are 0, because most measurements exclude
+// them.
 SystemSpec one_gpu(const SystemSpec& system);
 SystemSpec one_node(const SystemSpec& system);
-// Throws if there are fewer GPUs than `gpus`, or no links between them.
+// Throws std::invalid_argument if a node has fewer GPUs than `gpus`, or no links between its GPUs.
 void need_gpus(const SystemSpec& system, std::int64_t gpus);
 
 class Body final : public program::KernelBody {
@@ -63,15 +65,15 @@ class Body final : public program::KernelBody {
   Answer answer_;
 };
 
-// Returns a kernel of which exactly `per_cu` workgroups fit on a CU. The collector launches a multiple of the number of
-// CUs, and an idle GPU spreads these workgroups evenly.
+// Returns a kernel whose workgroups use so much LDS that exactly `per_cu` of them fit on a CU. Therefore every CU gets
+// `per_cu` workgroups if their number is `per_cu` times the number of CUs. The collector's grids are spread as evenly.
 program::Kernel kernel(const std::string& name, const machine::GpuSpec& gpu, std::int64_t per_cu, Body::Count count,
                        std::vector<PhaseShape> shapes, Body::Answer answer, std::int64_t threads = default_threads);
 program::Queue queue(const std::string& name, std::vector<program::Operation> operations);
 // Returns the largest number of workgroups on a CU if `wgs` workgroups are spread evenly.
 std::int64_t spread(const machine::GpuSpec& gpu, std::int64_t wgs);
 
-// Records the first and last time stamp of every workgroup, as the collector's kernels do.
+// Records the start and the end of every workgroup, as the collector's kernels do.
 class Stamps final : public program::Observer {
  public:
   // If `only` is not empty, records only the phases with this name.
@@ -93,27 +95,29 @@ class Stamps final : public program::Observer {
 
 Time first_begin(const std::vector<Stamps::Stamp>& stamps);
 Time last_end(const std::vector<Stamps::Stamp>& stamps);
-// Rates in GB/s. `total` is all bytes over the time from the first begin to the last end. `per_wg` is the bytes of a
-// workgroup over the mean time of a workgroup.
+// Rates in GB/s. `total` is the bytes of all workgroups, divided by the time from the first begin to the last end.
+// `per_wg` is the bytes of a workgroup, divided by the mean time of a workgroup.
 struct Rate {
   double total = 0;
   double per_wg = 0;
 };
 Rate rate(const std::vector<Stamps::Stamp>& stamps, double bytes_per_wg);
 
-// Returns the CU of every workgroup, by workgroup number, of a grid that fills an idle GPU.
+// Returns the CU of every workgroup of a grid that fills an idle GPU. The index is the number of the workgroup.
 std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu, std::int64_t threads = default_threads);
 
-// Returns the index in `gpu` of the group with the collector's number `gpc`. The collector numbers groups by their
-// lowest SM. Groups whose CUs all fill first have the highest SMs. Throws if there is no such group.
+// Returns the index in `gpu` of the group with the collector's number `gpc`. The collector numbers groups in the order
+// of their lowest SM numbers. Groups whose CUs all fill first come last, because their SMs have the highest numbers.
+// Throws std::invalid_argument if there is no such group.
 std::uint32_t group_number(const machine::GpuSpec& gpu, std::int64_t gpc);
 
-// Runs a kernel on some CUs only, as the collector does. A grid fills the GPU with `per_cu` workgroups on each CU. The
-// workgroups on `cus` do `amount` units of `shape`, and the other workgroups end.
+// Runs a kernel on some CUs only, as the collector does, and returns the stamps of the workgroups that worked. A grid
+// fills the GPU with `per_cu` workgroups on each CU. Each workgroup on one of `cus` does `amount` units of `shape`, and
+// the other workgroups end.
 std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::CuId>& cus, std::int64_t per_cu,
                                   const PhaseShape& shape, double amount);
 
-// Runs a program; a deadlock would be a bug of the benchmark.
+// Returns the result of a simulated program. Fails if the program deadlocks, because that is a bug of the benchmark.
 replay::Result simulate(const SystemSpec& system, const program::Program& program,
                         program::Observer* observer = nullptr);
 

@@ -13,8 +13,9 @@ namespace {
 
 using collective::Kind;
 
-// Simulates a collective by copies. The collector's copies wait for a gate on the GPU's stream, between two events. A
-// GPU's own share is not copied.
+// Returns the time of a collective by copy engines. As in the collector, the copies of a GPU wait behind a gate on its
+// stream: a kernel of one thread that waits for the host and for the gates of all other GPUs. The time counts from the
+// end of the gates. A GPU does not copy its own share.
 Values by_copies(const SystemSpec& system, Kind kind, const Parameters& parameters) {
   const std::int64_t gpus = count(parameters, "gpus");
   if (gpus < 2) throw std::invalid_argument(fmt::format("gpus is {}; a collective needs 2 or more GPUs", gpus));

@@ -30,8 +30,9 @@ class Watch final : public program::Observer {
   Ends ends;
 };
 
-// Simulates the copies of all ranks. All ranks run the same program, so a rank with fewer copies gets copies of 0 bytes
-// after its own copies, which they do not delay.
+// Simulates the copies of all ranks and returns the ends of the first and of the last copy. All ranks run the same
+// program, so a rank with fewer copies gets additional copies of 0 bytes. They follow its own copies and do not delay
+// them.
 Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
   const SystemSpec node = one_node(system);
   const auto ranks = static_cast<Rank>(node.node.gpus);
@@ -115,9 +116,9 @@ Values pairs(const SystemSpec& system, const Parameters& parameters) {
   return both(copy(system, [=](Rank rank) { return rank < 2 ? Streams{{{1 - rank, bytes}}} : Streams{}; }));
 }
 
-// A GPU's engine takes the copies of its streams in an order that differs between runs and GPUs. Senders that meet at a
-// receiver share its port, while other ports idle. Like the collector, this takes the median over several orders.
-// The orders are the same in every call.
+// Returns the median time of an all-to-all over several orders of copies, in us. A GPU's engine takes the copies of its
+// streams in an order that differs between runs and GPUs. The order matters, because senders that copy to the same
+// receiver share its port, while other ports idle. The orders are the same in every call.
 double of_many_orders(const SystemSpec& system, Rank gpus, double bytes) {
   constexpr std::size_t orders = 31;
   std::mt19937 random(1);

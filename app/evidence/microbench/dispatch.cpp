@@ -24,7 +24,8 @@ std::vector<Stamps::Stamp> first_wave(const std::vector<Stamps::Stamp>& stamps) 
   return wave;
 }
 
-// Runs two waves. They show the start of the first wave, and how fast the second wave takes the slots of the first.
+// Simulates a grid of two waves. Returns the size of the first wave, the time from its first to its last start, and the
+// mean time from the end of a workgroup to the start of the next workgroup in its slot.
 Values dispatch(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec gpu = one_gpu(system);
   const std::int64_t per_cu = count(parameters, "wgs_per_sm");

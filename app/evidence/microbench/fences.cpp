@@ -48,7 +48,7 @@ class Fences final : public program::Observer {
   void workgroup(const program::WorkgroupSpan& span) override {
     if (span.phase == "fence") times_[span.workgroup].push_back((span.end - span.begin).ns());
   }
-  // Returns the median over all workgroups and over the rounds from `first` on.
+  // Returns the median time of a fence, in ns, over all workgroups and over their rounds from number `first` on.
   double median(std::size_t first) const {
     std::vector<double> all;
     for (const auto& [workgroup, times] : times_) {

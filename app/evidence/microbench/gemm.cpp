@@ -22,7 +22,8 @@ void append_gemm(builder::Builder& build, const Parameters& parameters) {
   kernel::append_gemm(build, spec);
 }
 
-// Appends a kernel like the collector's: each of 256 threads loads 4 x 16 B of every array and then stores.
+// Appends a kernel like the collector's: each of the 256 threads of a workgroup loads 4 x 16 B of every input and then
+// stores.
 void append_stream(builder::Builder& build, const Parameters& parameters) {
   kernel::StreamSpec spec;
   spec.inputs = count(parameters, "inputs");
@@ -32,8 +33,8 @@ void append_stream(builder::Builder& build, const Parameters& parameters) {
   kernel::append_stream(build, spec);
 }
 
-// Returns workgroups that each occupy a CU from before the measured kernel's start until after its end. With `traffic`
-// they copy.
+// Returns a kernel of `number` workgroups. Each occupies a CU for the time `stay`, from before the measured kernel's
+// start until after its end. With `traffic` it copies all the time.
 program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool traffic, Time stay) {
   constexpr std::int64_t threads = 512;
   PhaseShape copy;
@@ -54,11 +55,13 @@ program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool 
 
 using Append = void (*)(builder::Builder&, const Parameters&);
 
-// Returns the time between two events around the operations. The events add the host's event_pair.
+// Returns the time between two events around the operations that `append` adds, beside `resident` blockers. The time
+// includes the host's event_pair, which two events add.
 Values time(const libraries::EquippedSystem& system, const Parameters& parameters, Append append, std::int64_t resident,
             bool traffic) {
   libraries::EquippedSystem gpu{one_gpu(system), system.software};
-  gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;  // before the kernel that adds the parts of a split k
+  // A GEMM that splits k has a second kernel, which adds the partial results. The queue gap delays this kernel.
+  gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;
   if (resident >= gpu.node.gpu.compute.total_cus()) {
     throw std::invalid_argument(fmt::format("{} workgroups that each occupy an SM leave no SM; the GPU has {}",
                                             resident, gpu.node.gpu.compute.total_cus()));

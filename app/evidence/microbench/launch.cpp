@@ -11,8 +11,8 @@ program::Kernel spin(const std::string& name, const machine::GpuSpec& gpu, std::
       [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); });
 }
 
-// Returns the time in us between two events around `kernels` empty kernels, like the metric between_events_us. All
-// kernels are enqueued before the first event.
+// Returns the time in us between two events around `kernels` empty kernels. It is computed like a run's metric
+// between_events_us. Enqueuing costs no time here, because all kernels are enqueued before the first event happens.
 double between_events(const SystemSpec& system, int kernels) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;
@@ -26,8 +26,8 @@ double between_events(const SystemSpec& system, int kernels) {
   return (result.end - result.operations[0].first_workgroup + gpu.node.gpu.host.event_pair).us();
 }
 
-// Launches one kernel on an idle GPU. The host polls for the kernel's store, which is assumed to take as long as a
-// store to a peer.
+// Returns the times of launching one kernel on an idle GPU. `host_to_store` ends when the host, which polls, sees the
+// kernel's store. The store is assumed to take as long as a store to a peer.
 Values launch_one(const SystemSpec& system) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;
@@ -41,7 +41,7 @@ Values launch_one(const SystemSpec& system) {
           {"event_pair_2", between_events(system, 2)}};
 }
 
-// Runs two kernels that are both enqueued long before the first kernel ends.
+// Returns the gap between two kernels of a queue. Both are enqueued long before the first kernel ends.
 Values queue_gap(const SystemSpec& system, std::int64_t wgs) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;

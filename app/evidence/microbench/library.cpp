@@ -15,7 +15,7 @@ namespace {
 using collective::Collective;
 using collective::Kind;
 
-// Returns a node that has only the GPUs that take part.
+// Returns a system of one node that has only the GPUs that take part in the benchmark.
 libraries::EquippedSystem participants(const SystemSpec& system, const Parameters& parameters, const char* what) {
   const std::int64_t gpus = count(parameters, "gpus");
   if (gpus < 2) throw std::invalid_argument(fmt::format("gpus is {}; {} needs 2 or more GPUs", gpus, what));
@@ -31,7 +31,7 @@ Bytes bytes_of(const Parameters& parameters, const char* name, const char* what)
   return Bytes{static_cast<double>(bytes)};
 }
 
-// Returns the time between two events on the slowest GPU. All GPUs begin together.
+// Returns the time of a collective between two events on the slowest GPU. All GPUs begin together.
 Values time_of(const SystemSpec& system, const libraries::EquippedSystem& node, const Collective& collective) {
   return {{"time", (collective::time_of(node, collective) + system.node.gpu.host.event_pair).us()}};
 }
@@ -41,7 +41,8 @@ Values by_library(const SystemSpec& system, const collective::Method& method, Ki
   const char* what = "a collective";
   const libraries::EquippedSystem node = participants(system, parameters, what);
   Collective made{.kind = kind, .bytes = bytes_of(parameters, bytes, what), .method = method};
-  if (std::string(bytes) == "bytes") made.bytes = made.bytes * static_cast<double>(node.node.gpus);  // bytes per peer
+  // The parameter `bytes` is the size for one peer. The size of the collective is the whole input of a rank.
+  if (std::string(bytes) == "bytes") made.bytes = made.bytes * static_cast<double>(node.node.gpus);
   const std::int64_t channels = count(parameters, "max_ctas");
   if (channels > 0) made.method.channels = channels;
   return time_of(system, node, made);

@@ -1,5 +1,5 @@
-// Benchmark of copying workgroups (victims) beside workgroups that only read (background). It shows the rate that bytes
-// in flight achieve while the memory is busy.
+// Benchmark of copying workgroups (victims) beside workgroups that only read (background). It shows the rate that a
+// victim reaches with its bytes in flight while the memory is busy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,16 +14,17 @@ namespace moire::microbench {
 namespace {
 
 constexpr std::int64_t victim_threads = 512, background_threads = 1024;
-// The collector's loop has 32 rounds of two batches each. Here a workgroup has 4 phases of 16 batches each, because
-// rates are constant within a phase.
+// The collector's loop has 32 rounds of two batches each. Here a workgroup has 4 phases (steps) of 16 batches each. So
+// few phases are enough, because rates are constant within a phase.
 constexpr std::uint32_t steps = 4;
 constexpr double batches_per_step = 16;
 
-// Records the spans of copying and reading workgroups, to evaluate them in the window in which all of them run.
+// Records the phases of victims and readers. The rates are computed from these phases, for the time in which all
+// victims and readers run.
 class Spans final : public program::Observer {
  public:
   void workgroup(const program::WorkgroupSpan& span) override {
-    if (span.phase != "copy" && span.phase != "read") return;  // the delay before the work
+    if (span.phase != "copy" && span.phase != "read") return;  // skips the delay before the work
     Kernel& kernel = span.phase == "copy" ? victims : background;
     kernel.spans.push_back({span.begin, span.end});
     Time& end = kernel.ends[span.workgroup];
@@ -50,14 +51,14 @@ struct Case {
   double victim_bytes, background_bytes;  // per step
 };
 
-// In GB/s.
+// Rates in GB/s.
 struct Rates {
   double victim;      // mean of one victim
   double background;  // sum of all readers
 };
 
-// Simulates one repetition. `order` has the CUs of the first GPU in random order. The first CUs get the victims, the
-// next CUs the readers. `stores` is the share of stores in the memory's traffic.
+// Returns the rates of one simulated repetition. `order` has the CUs of the first GPU in random order. The first CUs
+// get the victims, the next CUs the readers. `stores` is the share of stores in the memory's traffic.
 Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& order, double stores) {
   const machine::GpuSpec& gpu = node.node.gpu;
   PhaseShape copy;
@@ -122,7 +123,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Each repetition draws other CUs at random, as in the collector. Every call draws the same CUs.
+// Returns the medians over three repetitions. As in the collector, each repetition draws other CUs at random. Every
+// call draws the same CUs, so the result is reproducible.
 Values run(const SystemSpec& system, const Parameters& parameters) {
   constexpr int repetitions = 3;
   Case c{};

@@ -15,11 +15,11 @@ struct Traffic {
   PhaseShape shape;
   std::int64_t wgs = 0;
   std::int64_t per_cu = 0;
-  double bytes_per_wg = 0;  // in units of the shape
+  double bytes_per_wg = 0;  // bytes that a workgroup loads, or that it stores if it loads nothing
   std::int64_t threads = default_threads;
 };
 
-// Simulates the traffic. Each workgroup has one phase, so that rates stay constant.
+// Returns the stamps of the simulated traffic. Each workgroup has a single phase, because rates are steady.
 Stamps stamps_of(const SystemSpec& system, const Traffic& traffic) {
   const SystemSpec gpu = one_gpu(system);
   program::Program program(1);
@@ -46,8 +46,8 @@ Time run_span(const SystemSpec& system, const Traffic& traffic) {
 
 Values as_values(const Rate& rate) { return {{"bandwidth", rate.total}, {"bandwidth_per_wg", rate.per_wg}}; }
 
-// Bytes of a workgroup. As in the collector, they take long compared with the latency and with the dispatch of the
-// first wave.
+// Bytes of a workgroup. As in the collector, moving them takes long compared with the latency and with the dispatch of
+// the first wave.
 constexpr double stream_bytes = 2 << 20;
 
 Traffic stream(const Parameters& parameters) {
@@ -69,7 +69,7 @@ double miss_ratio(const machine::GpuSpec& gpu, double footprint) {
   return 1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{footprint});
 }
 
-constexpr double rows_per_wg = 4096;  // each of the collector's workgroups gathers so many in a repetition
+constexpr double rows_per_wg = 4096;  // rows that a workgroup of the collector gathers in a repetition
 
 Values gather(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
@@ -78,8 +78,8 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.random_rows = true;
   traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
   const double footprint = number(parameters, "footprint_bytes");
-  // The cache holds the rows that the repetitions before the median repetition have read. With few workgroups, these
-  // are not the whole footprint.
+  // The cache holds only rows that the repetitions before the median repetition have read. With few workgroups, those
+  // repetitions did not read the whole footprint.
   constexpr double repetitions_before = 5;  // 2 to warm up, and 3 before the median of the 7 that count
   constexpr double all_seen = 50;           // e^-50 is less than the last bit of 1
   const double read_before =
@@ -89,7 +89,8 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Each task gathers several batches of rows and stores once. The table of rows is far larger than the cache.
+// Returns the time of a grid. Each task of its workgroups gathers several batches of rows and stores once. The table of
+// rows is far larger than the cache.
 Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   const double rows = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
@@ -106,8 +107,8 @@ Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   return {{"time", run_span(system, traffic).us()}};
 }
 
-// Simulates a grid whose workgroups gather and then store. `time` is from the first workgroup's start to the last
-// workgroup's end.
+// Returns two times of a grid whose workgroups gather and store. `time` is from the first workgroup's start to the last
+// workgroup's end. `wg_time` is the mean time of a workgroup.
 Values gather_length(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   Traffic traffic = stream(parameters);
@@ -133,7 +134,7 @@ Values hbm_read(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Nothing waits for stores, so a CU has as many bytes in flight as it can hold.
+// Returns the rates of stores. Nothing waits for stores, so a CU has as many bytes in flight as it can hold.
 Values hbm_write(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   traffic.shape.write = 1;
@@ -148,7 +149,8 @@ Values hbm_copy(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Every workgroup reads the whole footprint repeatedly. Lines that the cache cannot hold come from memory.
+// Returns the rate of a grid in which every workgroup reads the whole footprint repeatedly. Lines that the cache cannot
+// hold come from memory.
 Values l2_read(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
@@ -156,7 +158,7 @@ Values l2_read(const SystemSpec& system, const Parameters& parameters) {
   return {{"bandwidth", run_traffic(system, traffic).total}};
 }
 
-// One thread makes dependent loads, each of one sector of 32 B.
+// Returns the latency of dependent loads. One thread makes them, and each loads one sector of 32 B.
 Values chase(const SystemSpec& system, const Parameters& parameters) {
   constexpr double sector = 32, hops = 1000;
   Traffic traffic;
@@ -172,7 +174,7 @@ Values chase(const SystemSpec& system, const Parameters& parameters) {
   return {{"latency", sector / run_traffic(system, traffic).per_wg}};
 }
 
-// The first `sms` CUs of a group gather rows of 512 bytes; the other CUs are idle.
+// Returns the rate at which the first `sms` CUs of a group gather rows of 512 bytes while the other CUs are idle.
 Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   constexpr double row = 512;
   const SystemSpec gpu = one_gpu(system);

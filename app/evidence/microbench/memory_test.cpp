@@ -71,7 +71,7 @@ TEST(Memory, AChasePaysTheLatencyOfWhereItsLinesAre) {
   const auto latency = [&](double footprint) {
     return run(system, "chase", {{"footprint_bytes", footprint}}).at("latency");
   };
-  // The CU adds 0.16 ns for 32 B.
+  // The CU adds 0.16 ns for the 32 B of each load.
   EXPECT_NEAR(latency(5e5), 100, 0.2);
   EXPECT_NEAR(latency(2e6), 250, 0.2);
   EXPECT_NEAR(latency(1e10), 400, 0.2);

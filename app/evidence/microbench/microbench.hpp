@@ -1,6 +1,6 @@
-// The collector's measurements as Moire programs: one benchmark for each entry of docs/reference/measurements.md.
-// Calibration compares simulated with measured values, so a fitted parameter has the meaning that the simulator gives
-// it.
+// Simulates the benchmarks that the collectors in validation/ run on GPUs. There is one benchmark for each entry of
+// docs/reference/measurements.md. Calibration compares simulated with measured values, so a fitted parameter has the
+// meaning that the simulator gives it.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace moire::microbench {
 
-using Parameters = std::map<std::string, double>;  // units as in the file: bytes and counts without prefixes
+using Parameters = std::map<std::string, double>;  // units as in a measurements file: bytes and counts, no prefixes
 using Values = std::map<std::string, double>;      // metric -> value in the metric's unit
 
 struct Quantity {
@@ -25,9 +25,9 @@ struct Benchmark {
   std::string about;
   std::vector<std::vector<std::string>> parameters;  // each set of parameter names that a row may have
   std::vector<Quantity> metrics;
-  // Simulates the benchmark and returns those metrics that a row with these parameters has and the models can predict.
-  // `run` is empty if there is nothing to simulate (properties, clocks). It throws std::invalid_argument for parameters
-  // that the system cannot have (more GPUs than a node has, more workgroups than fit on a CU).
+  // Simulates the benchmark with the parameters of a row. Returns the metrics that such a row has and that the models
+  // can predict. `run` is empty if there is nothing to simulate (properties, clocks). Throws std::invalid_argument for
+  // parameters that the system cannot have (more GPUs than a node has, more workgroups than fit on a CU).
   std::function<Values(const libraries::EquippedSystem&, const Parameters&)> run;
 };
 

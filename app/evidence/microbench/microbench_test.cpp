@@ -67,7 +67,7 @@ TEST(Dispatch, FirstWaveAndRefill) {
   libraries::EquippedSystem system = example();
   system.node.gpu.compute.launch_interval = Time::from_ns(2);
   system.node.gpu.compute.slot_refill = Time::from_ns(200);
-  // Both groups start one workgroup in each turn, so it takes 4 turns for each workgroup per CU.
+  // Both groups start one workgroup in each turn, so each further workgroup per CU takes 4 more turns of 2 ns.
   for (const double per_sm : {1, 2, 4}) {
     const Values values = run(system, "dispatch", {{"wgs_per_sm", per_sm}});
     EXPECT_DOUBLE_EQ(values.at("first_wave_wgs"), 8 * per_sm);
@@ -82,8 +82,8 @@ TEST(Dispatch, ClustersBesideBlockers) {
   };
   EXPECT_DOUBLE_EQ(wave(1, 0), 8);
   EXPECT_DOUBLE_EQ(wave(1, 3), 5);
-  // Blockers alternate between the groups. With two blockers, each group has 3 free CUs, which fit one cluster of 2 and
-  // no cluster of 4.
+  // Blockers alternate between the groups. With two blockers, each group has 3 free CUs: enough for one cluster of 2,
+  // but not for a cluster of 4.
   EXPECT_DOUBLE_EQ(wave(2, 2), 4);
   EXPECT_DOUBLE_EQ(wave(4, 2), 0);
   EXPECT_DOUBLE_EQ(wave(4, 1), 4);

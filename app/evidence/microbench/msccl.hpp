@@ -1,4 +1,5 @@
-// Microbenchmarks of an interpreter of MSCCL algorithms. Their simulation needs the interpreter's profile.
+// Microbenchmarks of an interpreter of MSCCL algorithms. Their simulation needs the interpreter's profile, which is a
+// library's profile.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace moire::microbench {
 
-// Adds simulations to the benchmarks of MSCCL in the list if the library has channels.
+// Adds a simulation to each MSCCL benchmark in `benchmarks`. Does nothing if the library has no channels.
 void with_interpreter(const libraries::LibrarySpec& library, std::vector<Benchmark>& benchmarks);
 
 }  // namespace moire::microbench

@@ -17,14 +17,14 @@ struct Sending {
   std::function<Rank(Rank, std::int64_t workgroup)> peer;  // destination of a workgroup
 };
 
-// Returns the bytes of a workgroup, as in the collector. Few workgroups move more bytes each, so that every case takes
-// long compared with launches.
+// Returns the bytes that each of `wgs` workgroups moves, as in the collector. The fewer workgroups there are, the more
+// bytes each of them moves, so that every case takes long compared with launches.
 double wg_bytes(std::int64_t wgs) { return (wgs <= 32 ? 8 : wgs <= 264 ? 2 : 1) * mib; }
 
 // Rates in GB/s.
 struct Sent {
   double per_sender = 0;  // of the slowest sender
-  double per_wg = 0;      // mean
+  double per_wg = 0;      // mean over the workgroups of all senders
   double into_receiver = 0;
 };
 
@@ -68,7 +68,8 @@ PhaseShape stores(const machine::GpuSpec& gpu, std::int64_t wgs) {
   return shape;
 }
 
-// Each of the first `senders` GPUs sends to its next `peers` GPUs. Its workgroups send to these peers in turn.
+// Returns a pattern in which each of the first `senders` GPUs sends to the `peers` GPUs with the next higher ranks,
+// modulo the number of GPUs. The workgroups of a sender take its peers in turn.
 Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, std::int64_t peers,
                 std::int64_t senders) {
   if (peers < 1 || senders < 1) throw std::invalid_argument("peers and senders must be 1 or more");
@@ -100,7 +101,7 @@ Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
       node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), count(parameters, "senders"))));
 }
 
-// Loads from the peers. Workgroups load from them in turn.
+// Returns the rates at which the first GPU loads from its next `peers` GPUs. Its workgroups take these GPUs in turn.
 Values peer_load(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   PhaseShape shape;
@@ -121,7 +122,7 @@ Values peer_fan_in(const SystemSpec& system, const Parameters& parameters) {
   return {{"bandwidth", send(node, sending).into_receiver}};
 }
 
-// One workgroup on each of two GPUs answers the other's flag.
+// Returns the mean round trip of a flag: two GPUs have one workgroup each, which answers the flag of the other GPU.
 Values flag(const SystemSpec& system, const Parameters&) {
   constexpr std::int64_t rounds = 16;
   const SystemSpec node = one_node(system);

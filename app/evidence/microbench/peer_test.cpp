@@ -90,7 +90,7 @@ TEST(Copies, InAnyOrderSendersMeetAtReceivers) {
   const double rotated = 10 + 2 * 10 + 3 * 10;  // three first commands, then one copy after the other
   const double time = run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time");
   EXPECT_GT(time, rotated + 5);
-  EXPECT_LE(time, rotated + 2 * 30);  // all three senders always meet at one receiver
+  EXPECT_LE(time, rotated + 2 * 30);  // if all three senders always copied to one receiver
   EXPECT_EQ(time, run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"));
   EXPECT_NEAR(run(four, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"), rotated, 1e-6)
       << "a port is as fast as three engines, so the order does not matter";
@@ -103,7 +103,7 @@ TEST(Copies, OfSeveralGpusMeetOnlyAtAPort) {
   EXPECT_NEAR(pairs.at("first_end"), 20, 1e-6);
   system.node.gpu.port.links = 3;  // 150 GB/s
   EXPECT_NEAR(run(system, "copy_fan_in", {{"bytes", mb}, {"senders", 3}}).at("time"), 10 + 20, 1e-6);
-  // In rotated order, no two senders share a port.
+  // Each GPU copies to the next GPU first, then to the one after it, so no two senders share a port.
   EXPECT_NEAR(run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 1}}).at("time"),
               10 + 2 * 2 + 3 * 10, 1e-6);
   EXPECT_NEAR(run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 2}, {"streams", 1}}).at("time"), 20, 1e-6);

@@ -1,6 +1,6 @@
-// Benchmarks of power: the energy of one iteration of the loops of validation/power, at the measured clock. The power
-// of the idle GPU and of CUs with workgroups counts for the measured time; operations count by their number. Therefore
-// errors in simulated times do not become errors in energy.
+// Benchmarks of power. Most of them return the energy of one iteration of a loop of validation/power, at the measured
+// clock. This energy is the power of the idle GPU and of its busy CUs, multiplied by the measured time, plus the energy
+// of all operations. Therefore errors in simulated times do not become errors in energy.
 #include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -12,7 +12,7 @@ namespace moire::microbench {
 
 namespace {
 
-constexpr double wgs_per_cu = 8;  // in kernels that units() makes
+constexpr double wgs_per_cu = 8;  // workgroups on each CU in kernels that units() makes
 
 struct Loop {
   libraries::EquippedSystem system;
@@ -48,7 +48,7 @@ Values measured(const Loop& loop, const Parameters& parameters) {
           {"clock_left", top * (1 - power.matrix_dip * used) * 1e-6}};
 }
 
-// Simulates a kernel whose workgroups together do `amount` units of a shape.
+// Returns energy and clock of a kernel whose workgroups together do `amount` units of a shape.
 Values units(const libraries::EquippedSystem& system, const Parameters& parameters, PhaseShape shape, double amount,
              std::int64_t gpus) {
   Loop loop = loop_on(system, parameters, gpus);
@@ -98,7 +98,7 @@ Values fma(const libraries::EquippedSystem& system, const Parameters& parameters
   PhaseShape shape;
   shape.name = "arithmetic";
   shape.flop = 1;
-  // Each thread computes eight chains of FMAs. Each round of a chain is one FMA, which is two operations.
+  // In a round, each thread computes one FMA in each of eight chains. An FMA counts as two operations.
   const double flop = wgs_per_cu * static_cast<double>(system.node.gpu.compute.total_cus() * default_threads) * 8 * 2;
   return units(system, parameters, shape, flop * number(parameters, "rounds"), 1);
 }

@@ -8,7 +8,7 @@ namespace moire::microbench {
 
 namespace {
 
-// Returns the rate per SM, in GFLOP/s, of the first `sms` CUs.
+// Returns the arithmetic rate per SM, in GFLOP/s, while the first `sms` CUs work and the others are idle.
 Values flops(const SystemSpec& system, std::int64_t sms, std::int64_t per_cu, program::Arithmetic unit) {
   constexpr double flop_per_wg = 1e9;
   const SystemSpec gpu = one_gpu(system);

@@ -1,4 +1,4 @@
-// Prepares the single run of a case.
+// Prepares the run that simulates one case of a validation file.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace moire::validate {
 
-// A prepared case, and the tree and changes from which `moire calibrate` prepares the case again with other values. The
-// scenario in `study` has no tree of its own. A file may have thousands of cases, and every forked process would pay
-// for the memory of their trees.
+// A case whose run is prepared. `moire calibrate` prepares the case again from `tree` and `changes`, with other values
+// of the fitted parameters. If the prepared run is kept in memory, `study.scenario.tree` is empty: a file may have
+// thousands of cases, and a fork takes longer the more memory the process has.
 struct CaseStudy {
   std::string name;
   std::shared_ptr<const config::Node> tree;  // tree of the scenario, without the changes
@@ -19,12 +19,13 @@ struct CaseStudy {
   study::PreparedStudy study;
 };
 
-// Prepares a case. If `diagnostics` has errors afterwards, the case must not be run.
+// Returns the prepared case. If `diagnostics` has errors afterwards, the case must not be run.
 CaseStudy prepare_case(std::string name, std::shared_ptr<const config::Node> tree,
                        std::vector<config::Override> changes, study::Preparer& preparer,
                        config::Diagnostics& diagnostics);
 
-// True if `node` is a scenario; else reports that it is not. `path` is the group's position, such as "groups.0".
+// Returns true if `node` is a map, as a scenario must be. Otherwise reports an error, in which `path` names the group,
+// such as "groups.0".
 bool is_scenario(const config::Node& node, const std::string& path, config::Diagnostics& diagnostics);
 
 }  // namespace moire::validate

@@ -9,10 +9,10 @@ namespace moire::validate {
 
 namespace {
 
-constexpr std::size_t most_series = 4;  // pairs of measured and simulated in a figure
-constexpr double wide = 20;             // largest / smallest value from which an axis is logarithmic
+constexpr std::size_t most_series = 4;  // series in a figure; each has measured and simulated points
+constexpr double wide = 20;             // an axis is logarithmic if largest / smallest value is at least this
 
-// Returns the parameters that vary, except `x`: "wgs=132 wgs_per_sm=1".
+// Returns the values of the parameters that vary, except `x`: "wgs=132 wgs_per_sm=1".
 std::string series_name(const CurveValue& value, const std::string& x, const std::set<std::string>& varying) {
   std::string name;
   for (const auto& [key, number] : value.parameters) {

@@ -1,4 +1,4 @@
-// Figures of measured and simulated curves of microbenchmarks.
+// Draws measured and simulated curves of microbenchmarks.
 #pragma once
 
 #include <map>
@@ -15,8 +15,9 @@ struct CurveValue {
   double simulated = 0;
 };
 
-// Returns a figure whose x axis is the parameter with the most values. The other parameters distinguish series. Series
-// with the most points come first. A `unit` of "1" is not shown. Returns no figure if no parameter has two values.
+// Returns a figure of one metric of the benchmark `name`. The x axis is the parameter with the most different values.
+// Points that agree in all other parameters form a series. The figure shows at most the four series with the most
+// points. A `unit` of "1" is not shown. Returns an empty list if no parameter has two different values.
 std::vector<report::Figure> curve_figures(const std::string& name, const std::string& metric, const std::string& unit,
                                           const std::vector<CurveValue>& values);
 

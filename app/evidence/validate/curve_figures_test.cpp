@@ -21,7 +21,7 @@ TEST(CurveFigures, AreOverTheParameterWithMostValues) {
   EXPECT_TRUE(figure.log_x);   // 1 to 64
   EXPECT_FALSE(figure.log_y);  // 10 to 30
   ASSERT_EQ(figure.series.size(), 4);
-  EXPECT_EQ(figure.series[0].name, "measured, depth=1");  // the parameter `row` does not vary
+  EXPECT_EQ(figure.series[0].name, "measured, depth=1");  // omits the parameter `row`, which does not vary
   EXPECT_THAT(figure.series[0].x, ElementsAre(1, 8, 64));
   EXPECT_THAT(figure.series[0].y, ElementsAre(10, 15, 20));
   EXPECT_THAT(figure.series[0].y_high, ElementsAre(11, 16, 21));

@@ -16,7 +16,8 @@ const study::MetricInfo bad_choices_percent = {
     "bad_choices_percent",
     "Share of the simulation's choices whose measured value is more than `good_within` above the best measured value"};
 
-// Returns a key made of all columns of a case except `column`, and sets `value` to the value of `column`.
+// Returns a key made of the metric and of all columns of a case except `column`. Sets `value` to the case's value in
+// `column`. Returns nothing if the case has no such column.
 std::optional<std::string> without(const Case& one, const std::string& column, std::string& value) {
   std::string rest;
   bool has = false;
@@ -36,7 +37,8 @@ std::optional<double> change(const std::optional<double>& value, const std::opti
   return 100 * (*value / *reference - 1);
 }
 
-// Returns the percentage of the simulation's choices that are bad, or nothing if no choice was measured.
+// The simulation makes one choice among all measured cases that differ only in column `by`, if there are at least two.
+// Returns the percentage of these choices that are bad (see effects.hpp), or nothing if there is no choice.
 std::optional<double> bad_choices(const Effect& spec, const GroupResult& group) {
   struct Choice {
     double simulated = 0, measured = 0, best = 0;

@@ -23,7 +23,7 @@ std::string predictions_csv(const Validation& validation, const ValidationResult
   report::Table table{.columns = {report::left("group"), report::left("case"), report::left("metric"),
                                   report::right("value"), report::left("unit")}};
   for (const GroupResult& group : result.groups) {
-    if (!has_own_errors(group)) continue;  // the group follows from other groups, which are predicted
+    if (!has_own_errors(group)) continue;  // its values are computed from other groups, which the table contains
     for (const Case& one : group.cases) table.row({group.name, one.name, one.metric, one.simulated, one.unit});
   }
   report::Document document;

@@ -25,7 +25,7 @@ using config::in_quotes;
 using config::Node;
 using config::Place;
 
-// The unit of a metric, and the conversion of numbers in other units.
+// The unit of a metric, and what is needed to convert numbers into this unit.
 struct MetricUnit {
   std::string unit;  // "us", "B", "%", or "" for a count
   Dimension dimension() const {
@@ -34,7 +34,7 @@ struct MetricUnit {
     if (unit == "MHz") return Dimension::per_second;
     return unit == "B" ? Dimension::bytes : Dimension::ratio;
   }
-  double base() const {  // number of base units, such as ps, in one of this unit
+  double base() const {  // returns the size of `unit` in base units: a microsecond is 1e6 ps
     return unit == "us" || unit == "MHz" ? 1e6 : unit == "%" ? 0.01 : 1;
   }
 };
@@ -58,8 +58,8 @@ bool same_value(const std::string& a, const std::string& b) {
 bool starts_column(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool in_column(char c) { return starts_column(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Replaces columns by their values: "$bytes B" -> "65536 B". "$$" stands for a dollar. `cell` returns the value of a
-// column, or nothing after it has reported an error.
+// Returns `text` with columns replaced by their values: "$bytes B" -> "65536 B". "$$" stands for a dollar. `cell`
+// returns the value of a column, or nothing after it has reported an error. In this case, the result is nothing, too.
 template <class Cell>
 std::optional<std::string> filled_in(const std::string& text, const Cell& cell) {
   std::string out;
@@ -125,7 +125,7 @@ class Rows {
     }
   }
 
-  // Reads a measured value that is written in the validation file itself.
+  // Adds one case, whose measured value is written in the validation file itself.
   void literal() {
     const MeasuredSpec& measured = spec_.measured;
     const Place& place = place_of(node_, {"measured"});
@@ -243,7 +243,7 @@ class Rows {
     }
   }
 
-  // Returns a function that is true for the rows of the group.
+  // Returns a function that returns true for the rows that `rows` of the group selects.
   std::function<bool(const std::vector<CsvCell>&)> selection(const CsvTable& file) {
     std::vector<std::pair<std::size_t, std::vector<std::string>>> wanted;
     const Node* rows = node_.find("rows");
@@ -344,7 +344,7 @@ class Rows {
     });
   }
 
-  // Adds the changes of the group's `set`, with the values of the current row.
+  // Adds the changes of the group's `set` to `into`. Replaces "$column" in them by the value in the current row.
   void changes(const std::vector<std::string>& columns, MeasuredCase& into) {
     for (std::size_t i = 0; i < spec_.set.size(); ++i) {
       Node value = spec_.set[i].second;
@@ -382,12 +382,13 @@ class Rows {
     if (!text) return false;
     const bool whole = value.text == "$" + column_in(value.text) || value.text == "${" + column_in(value.text) + "}";
     value.text = std::move(*text);
-    if (used) value.place = used->place;  // errors in the value name the cell's position
+    if (used) value.place = used->place;  // an error in the value states the cell's position
     if (whole && used && (value.text.front() == '{' || value.text.front() == '[')) return read_as_yaml(value) && good;
     return good;
   }
 
-  // Reads a cell that holds a map or a list. Files that it names are relative to the table's folder.
+  // Parses the text of a cell that contains a map or a list, and stores the result in `value`. Files in the text are
+  // relative to the table's folder. Returns false if the text has errors, which are reported.
   bool read_as_yaml(Node& value) {
     Diagnostics own;
     const auto tree = config::load_text(value.place.str(), value.text, {}, own);
@@ -414,7 +415,7 @@ class Rows {
   const bool predict_;
   Diagnostics& diagnostics_;
   const MetricUnit unit_;
-  std::vector<std::vector<std::string>> paths_;  // paths in `set`; empty if the path is invalid
+  std::vector<std::vector<std::string>> paths_;  // the path of each change in `set`, as keys; no keys if invalid
   const std::vector<CsvCell>* row_ = nullptr;
   MeasuredCases out_;
 };

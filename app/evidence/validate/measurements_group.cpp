@@ -27,7 +27,7 @@ std::string name_of(const measurements::MeasuredValue& value) {
   return parameters.empty() ? value.benchmark : value.benchmark + " " + parameters;
 }
 
-// "1" in the file means no unit.
+// Returns the unit of a value, or "" if the file has "1", which means that the value has no unit.
 std::string unit_of_case(const measurements::MeasuredValue& value) { return value.unit == "1" ? "" : value.unit; }
 
 class MeasurementsGroup : public Group {
@@ -70,7 +70,7 @@ class MeasurementsGroup : public Group {
   }
 
  private:
-  // Simulates the values of one benchmark in a child process.
+  // Returns the simulated values of one benchmark. They are computed in a child process.
   std::vector<double> simulate_apart(const std::vector<const measurements::MeasuredValue*>& values,
                                      const Running& running) const {
     const auto work = [&] { return study::packed(simulate(values, system_, known_)); };
@@ -78,8 +78,9 @@ class MeasurementsGroup : public Group {
   }
 
   static void add(const measurements::MeasuredValue& value, double simulated, GroupResult& result) {
-    // Leaves out values that the model cannot predict. Also leaves out pairs of zeros, which say nothing about the
-    // model, such as the bandwidth of background readers if there are none.
+    // Leaves out values that the model cannot predict. Also leaves out a value that is 0 both on the GPU and in the
+    // simulation, because it says nothing about the model. An example is the bandwidth of background readers if there
+    // are none.
     if (std::isnan(simulated) || (value.value == 0 && simulated == 0)) {
       result.left_out.push_back(name_of(value) + " " + value.metric);
       return;
@@ -97,7 +98,7 @@ class MeasurementsGroup : public Group {
   }
 
   void add_figures(GroupResult& result) const {
-    std::size_t next = 0;  // index of the case; cases are in the order of values
+    std::size_t next = 0;  // index of the next case; cases are in the order of values
     std::map<std::string, std::vector<CurveValue>> values;
     std::vector<const measurements::MeasuredValue*> firsts;
     for (const auto& benchmark : benchmarks_) {
@@ -123,11 +124,12 @@ class MeasurementsGroup : public Group {
   const measurements::Measurements measurements_;
   const libraries::EquippedSystem system_;
   const std::vector<microbench::Benchmark> known_;
-  std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // the chosen values by benchmark
+  std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // chosen values of each benchmark
   std::size_t cases_ = 0;
 };
 
-// Returns the rows of the requested benchmarks that can be simulated, by benchmark, in the order of the file.
+// Returns the indices of the rows of all requested benchmarks that can be simulated. Rows of a benchmark are adjacent;
+// benchmarks and rows are in the order of the file.
 std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
                                 const measurements::Measurements& measurements,
                                 const std::vector<microbench::Benchmark>& known, config::Diagnostics& diagnostics) {
@@ -164,7 +166,8 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
   return chosen;
 }
 
-// Checks each set of parameters once. Reports an error at the row of each set that the system cannot run.
+// Simulates each benchmark once for each set of its parameters. If the system cannot run it, reports an error at the
+// first row with this set.
 void check_parameters(const measurements::Measurements& measurements, const std::vector<std::size_t>& chosen,
                       const libraries::EquippedSystem& system, const std::vector<microbench::Benchmark>& known,
                       config::Diagnostics& diagnostics) {

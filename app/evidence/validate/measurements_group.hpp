@@ -1,4 +1,4 @@
-// A group of microbenchmarks: compares every number of a measurements file with the simulated benchmark.
+// A group of microbenchmarks. Every number of a measurements file is a case, whose benchmark is simulated:
 //
 //   - name: microbenchmarks
 //     measurements: ../traces/h200x4/h200x4.measurements.csv

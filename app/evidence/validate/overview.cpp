@@ -18,7 +18,7 @@ using report::right;
 struct Row {
   const Validated* file;
   const GroupResult* group;
-  double size = 0;  // sum of the absolute errors of its cases, in percent; 0 without a share of all errors
+  double size = 0;  // sum of the absolute errors in percent; 0 for a difference, an effect or a speed-up
 };
 
 bool fitted(const Validation& validation, std::size_t group) {
@@ -27,7 +27,7 @@ bool fitted(const Validation& validation, std::size_t group) {
   });
 }
 
-// Returns the file with its folder, "h200x4/c3.yaml", because files of several folders have the same name.
+// Returns the name of the file and its folder, "h200x4/c3.yaml", because files in different folders have equal names.
 std::string short_name(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path().filename();
   return folder.empty() ? file.string() : (folder / file.filename()).string();

@@ -1,4 +1,4 @@
-// Shows several validation files in one table: the error of each group, and its share of all errors.
+// Shows several validation files in one table: the errors of each group, and the group's share of all errors.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ struct Validated {
   ValidationResult result;
 };
 
-// Returns a table of all groups, ordered by their share of all errors, the largest first. The share is the sum of the
-// group's absolute errors over the same sum of all groups. Differences, effects, speed-ups and traces come last and
-// have no share, because their errors follow from other groups or are not percentages. A group that a profile was
-// fitted to is marked `fitted`. A group whose cases were predicted before they were measured also shows the mean error
-// of those predictions.
+// Returns a table of the groups, ordered by their share of all errors, the largest first. A group's share is the sum of
+// its absolute errors, divided by the sum over all groups with a share. Differences, effects and speed-ups come last
+// and have no share, because their errors follow from other groups. Traces and groups without measured cases are
+// omitted. A group that a profile was fitted to is marked `fitted`. A group whose cases were predicted before they were
+// measured also shows the mean error of those predictions.
 report::Document overview_of(const std::vector<Validated>& files);
 
 }  // namespace moire::validate

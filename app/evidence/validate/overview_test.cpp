@@ -42,7 +42,7 @@ TEST(Overview, GroupsStandInTheOrderOfTheirPartOfAllErrors) {
   EXPECT_LT(text.find("middle"), text.find("small"));
   EXPECT_THAT(text, HasSubstr("a/one.yaml,large,2"));
   EXPECT_THAT(report::write_text(overview_of(files)), HasSubstr("Errors of 2 validation files: 4 cases, mean 5.0 %"));
-  EXPECT_THAT(report::write_text(overview_of(files)), HasSubstr("70.0 %"));  // errors of 'large': 10 + 4 of 20
+  EXPECT_THAT(report::write_text(overview_of(files)), HasSubstr("70.0 %"));  // 'large': 10 % + 4 % of 20 %
 }
 
 TEST(Overview, WhatFollowsFromOthersHasNoPart) {

@@ -21,12 +21,12 @@ using report::Mark;
 using report::right;
 using report::Table;
 
-constexpr std::size_t most_rows = 100;  // text shows only the curves of groups with more cases
-constexpr int decimals = 6;             // of errors and of values in points, in JSON and CSV
+constexpr std::size_t most_rows = 100;  // if a group with curves has more cases, the text omits its table of cases
+constexpr int decimals = 6;             // decimals of errors and of values in percentage points, in JSON and CSV
 
 report::Number to_programs(double value) { return {.value = value, .decimals = decimals}; }
 
-// Returns the cell of a case's value. Values in points need no more digits than errors.
+// Returns the table cell of a case's value. A value in percentage points gets as many decimals as an error.
 Cell value_cell(const std::optional<double>& value, const Case& one) {
   if (!value) return {};
   report::Number number = value_of(*value);
@@ -42,7 +42,7 @@ bool any(const std::vector<Case>& cases, std::optional<double> Case::*member) {
   return std::any_of(cases.begin(), cases.end(), [member](const Case& one) { return (one.*member).has_value(); });
 }
 
-// Returns the limit on the error of a case. A page marks cases with a larger error.
+// Returns the group's limit on the error of a case, or infinity without a limit. HTML pages mark cases above the limit.
 double most_of_case(const GroupResult& group) {
   double most = std::numeric_limits<double>::infinity();
   for (const Limit& limit : group.limits)
@@ -50,7 +50,8 @@ double most_of_case(const GroupResult& group) {
   return most;
 }
 
-// Text omits columns without information. A page always shows the unit and the smallest and largest repetition.
+// Returns the table of all cases. The text format omits the columns `metric`, `low` and `high` if they tell nothing. An
+// HTML page always shows the unit and the smallest and largest repetition.
 Table case_table(const GroupResult& group) {
   const auto text_where = [](bool useful) { return useful ? in::text : 0; };
   const unsigned units = text_where(!has_one_metric(group));
@@ -135,7 +136,7 @@ Table empty_summary() {
                       right("worst"), right("bias"), left("limits")}};
 }
 
-// Returns the last table of the text. It names the limits that are exceeded.
+// Returns the last table of the text format. Its rows are the groups, with the limits that each group exceeds.
 Table text_summary(const ValidationResult& result) {
   Table table = empty_summary();
   std::size_t with_percent = 0;
@@ -155,7 +156,7 @@ Table text_summary(const ValidationResult& result) {
   return table;
 }
 
-// Returns the first table of a page. It lists all limits, but limits on curves only if they are exceeded.
+// Returns the first table of an HTML page. It lists all limits of each group, except limits on curves that are held.
 Table page_summary(const ValidationResult& result) {
   Table table = empty_summary();
   for (const GroupResult& group : result.groups) {
@@ -221,7 +222,7 @@ report::Section section_of(const GroupResult& group) {
   return section;
 }
 
-// Adds the first part of a page: the exceeded limits.
+// Adds the start of an HTML page: the exceeded limits, or a note that all limits are held or that there are none.
 void add_verdict(const ValidationResult& result, report::Document& document) {
   const std::vector<std::string> beyond = beyond_limits(result);
   const bool limited = std::any_of(result.groups.begin(), result.groups.end(),
@@ -238,7 +239,7 @@ void add_verdict(const ValidationResult& result, report::Document& document) {
         in::page);
 }
 
-// Lists each file of measured values once, even if several groups read it.
+// Returns a section that lists the files of measured values. A file that several groups read is listed once.
 report::Section origins(const ValidationResult& result) {
   report::Terms terms;
   const auto told = [&terms](const std::string& name) {

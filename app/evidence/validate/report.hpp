@@ -1,4 +1,4 @@
-// Makes a document from the result of a validation: cases, errors and limits in all formats, figures for HTML pages.
+// Makes a document from the result of a validation. It has cases, errors and limits; the HTML page also has figures.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace moire::validate {
 
-// `version` is the version of Moire.
+// Returns the report of a validation. `version` is the version of Moire, which the HTML page states.
 report::Document document_of(const Validation& validation, const ValidationResult& result, const std::string& version);
 
 // Returns a line for each exceeded limit, such as "beyond its limit: group 'fused': the error of case 'a' is 17.2 %,
@@ -17,8 +17,8 @@ report::Document document_of(const Validation& validation, const ValidationResul
 std::vector<std::string> beyond_limits(const ValidationResult& result);
 
 // The functions below format parts of the document.
-report::Number value_of(double value);                                 // with meaningful digits
-report::Number error_of(double error, const std::string& unit);        // "-4.5 %", "+1.2 points"
+report::Number value_of(double value);                                 // with fewer decimals for larger values
+report::Number error_of(double error, const std::string& unit);        // with its sign: "-4.5 %", "+1.2 points"
 report::Number size_of(double error, const std::string& unit);         // the absolute value: "4.5 %"
 std::string limit_text(const Limit& limit, const GroupResult& group);  // "mean 6 %: 4.1 %, held"
 std::string outcome_text(const GroupResult& group);                    // "held", "beyond: mean"

@@ -18,7 +18,7 @@ std::optional<double> Case::error() const { return error_of(simulated, *this); }
 std::optional<double> Case::expected_error() const { return error_of(expected, *this); }
 
 void GroupResult::summarise() {
-  if (kind == "trace") return;  // its cases are no errors; its metrics are
+  if (kind == "trace") return;  // the errors of a trace are its metrics
   std::vector<double> errors;
   std::vector<double> expected_errors;
   std::vector<const Case*> with_error;

@@ -22,7 +22,8 @@ struct ScenarioCase {
   CaseStudy study;
 };
 
-// Reports each error once. If not all cases have an error, its message names the first case that has it.
+// Collects the errors of all cases and reports each error once. If only some cases have an error, its message names the
+// first of them.
 class CaseErrors {
  public:
   void add(const std::string& label, const config::Diagnostics& own) {
@@ -61,7 +62,7 @@ class ScenarioGroup : public Group {
   ScenarioGroup(ScenarioGroupSpec spec, Limits limits, config::Place metric_place)
       : spec_(std::move(spec)), limits_(limits), metric_place_(std::move(metric_place)) {}
 
-  // Stores the measured values and prepares every case once.
+  // Stores the measured values and prepares the run of every case. Returns false if a case has errors.
   bool prepare_cases(MeasuredCases measured, const config::Node& tree, const Loading& loading,
                      config::Diagnostics& diagnostics) {
     left_out_ = std::move(measured.left_out);

@@ -1,11 +1,12 @@
-// A group whose cases are one scenario with different changes. Measured values are in a table or in the file itself:
+// A group whose cases run the same scenario with different changes. Measured values are in a table or in the validation
+// file itself:
 //
 //   - name: fused
 //     scenario: ../configs/scenarios/embedding_h200.yaml
 //     measured: {file: ../validation/h200/operator.csv, value: fused_us, low: fused_low_us, unit: us}
-//     rows: {gpus: 4}                           # only rows with these values
-//     case: name                                # column, or columns, that name the case
-//     set: {program.queues.main.0.gemm.m: $m}   # $column is the row's value
+//     rows: {gpus: 4}                           # the cases are the rows with these values
+//     case: name                                # the column, or list of columns, that names a case
+//     set: {program.queues.main.0.gemm.m: $m}   # $m is the row's value in column m
 //     metric: time_us
 //     limits: {case: 15 %, mean: 6 %}
 #pragma once

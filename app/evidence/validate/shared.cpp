@@ -18,9 +18,11 @@ struct Part {
   bool used = false;
 };
 
-bool is_written_map(const Node& node) { return node.is_map() && !node.top; }  // false for an included file
+bool is_written_map(const Node& node) { return node.is_map() && !node.top; }  // false for an included file's content
 
-// Puts the entries of `part` before the entries that only `own` has. Where both have an entry, `own` takes precedence.
+// Joins the entries of both maps in `own`. The entries of `part` come before those that only `own` has. If both have an
+// entry, the value in `own` replaces the value in `part`. If `also_maps` is true and both values are maps, these are
+// joined in the same way.
 void join(const Node& part, Node& own, bool also_maps) {
   std::vector<Node::Entry> joined = part.entries;
   for (Node::Entry& entry : own.entries) {
@@ -37,9 +39,9 @@ void join(const Node& part, Node& own, bool also_maps) {
   own.broken = own.broken || part.broken;
 }
 
-// Entries of `set` apply in order, and a change of 'system' undoes earlier changes of 'system.nodes'. Therefore a
-// group's own change of a whole is moved before the changes of its parts. The first `of_part` entries are from the
-// shared part.
+// Entries of `set` apply in order, and a change of 'system' undoes earlier changes of 'system.nodes'. The first
+// `of_part` entries are from the shared part, the others are the group's own. If an own entry has a path such as
+// 'system', it is moved before the first entry of the shared part with a path inside, such as 'system.nodes'.
 void put_wholes_first(Node& set, std::size_t of_part) {
   for (std::size_t own = of_part; own < set.entries.size(); ++own) {
     const std::string within = set.entries[own].key + ".";
@@ -54,7 +56,7 @@ void put_wholes_first(Node& set, std::size_t of_part) {
 
 void complete(Node& group, std::vector<Part>& parts, config::Diagnostics& diagnostics) {
   const Node* like = group.find("like");
-  if (!like || !like->is_scalar()) return;  // the group's spec reports this
+  if (!like || !like->is_scalar()) return;  // parsing the group's spec reports this error
   std::vector<std::string> names;
   for (Part& part : parts) {
     names.push_back(part.entry.key);

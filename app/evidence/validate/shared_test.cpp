@@ -36,7 +36,7 @@ TEST(Shared, AGroupGetsWhatItDoesNotSayItself) {
   EXPECT_THAT(one.find("set")->keys(), ElementsAre("p", "q", "r"));
   EXPECT_EQ(one.find("set")->find("q")->text, "3");
   EXPECT_EQ(one.find("limits")->find("case")->text, "5");
-  // Each entry keeps its position for errors.
+  // Each entry keeps its position in the file, which error messages state.
   EXPECT_EQ(one.find("case")->place.line, 1);
   EXPECT_EQ(one.find("metric")->place.line, 3);
   EXPECT_THAT(file.find("groups")->items[1].keys(), ElementsAre("name", "metric"));

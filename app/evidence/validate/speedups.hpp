@@ -1,4 +1,5 @@
-// Speed-ups: how many times faster the cases of some groups are than an alternative measured in the same rows.
+// Speed-ups: how many times faster the cases of some groups are than an alternative. The measured times of a case and
+// of its alternative are in the same row of a table.
 //
 //   speedups:
 //     - {name: over NCCL, of: [small, large], limits: {case: 15 %}}
@@ -21,12 +22,12 @@ struct SpeedupSpec {
 
 struct Speedup {
   std::string name;
-  std::vector<std::size_t> of;  // numbers of the groups
+  std::vector<std::size_t> of;  // indices of the groups
   Limits limits;
 };
 
-// Computes for each case the measured speed-up, reference / measured value, and the simulated speed-up, reference /
-// simulated value.
+// Returns for each case a measured and a simulated speed-up: the measured value of the alternative, divided by the
+// measured and by the simulated value of the case.
 GroupResult speedup(const Speedup& spec, const std::vector<GroupResult>& groups);
 
 }  // namespace moire::validate

@@ -19,7 +19,7 @@ namespace {
 
 using config::in_quotes;
 
-// Replaces a trace group in a prediction, because a recorded trace leaves nothing to predict.
+// Replaces a trace group for `moire validate --predict`: what a trace recorded need not be predicted.
 class NoGroup : public Group {
  public:
   explicit NoGroup(std::string name) : name_(std::move(name)) {}

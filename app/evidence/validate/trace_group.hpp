@@ -3,7 +3,7 @@
 //   - name: balanced shape
 //     trace: ../traces/h200x4/operator/balanced_16t_8k.wgtrace.csv.zst
 //     scenario: ../configs/scenarios/embedding_h200.yaml
-//     shape: program.queues.main.0.embedding_all_to_all     # takes its sizes from the trace's header
+//     shape: program.queues.main.0.embedding_all_to_all     # this operator takes its sizes from the trace's header
 //     limits: {makespan_error_percent: 10 %}
 #pragma once
 

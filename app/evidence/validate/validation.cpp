@@ -37,7 +37,8 @@ std::string name_of(const Node& group) {
   return name && name->is_scalar() ? name->text : "";
 }
 
-// Reads the tree instead of the spec, because a wrong key outside the groups must not hide errors in the groups.
+// Reads the groups from the tree and not from the spec: if a key outside the groups is wrong, there is no spec, but
+// errors in the groups are still reported.
 void read_groups(const Node& tree, const Loading& loading, Validation& out, Diagnostics& diagnostics) {
   const Node* groups = tree.find("groups");
   if (!groups || !groups->is_sequence()) return;  // parsing the spec reports this error
@@ -60,7 +61,8 @@ const config::Place& place_in(const Node& node, const char* key) {
   return at ? at->place : node.place;
 }
 
-// Returns the number of the group that a difference, an effect or a speed-up names.
+// Returns the index of the group that a difference, an effect or a speed-up names. Reports an error and returns 0 if
+// there is no such group.
 std::size_t group_number(const Validation& validation, const std::string& group, const Node& node, const char* key,
                          Diagnostics& diagnostics) {
   const std::vector<std::string>& names = validation.group_names;
@@ -91,7 +93,7 @@ void read_effects(const ValidationSpec& spec, const Node& tree, std::vector<std:
       made.good_within = read_limit(one.good_within, "%", diagnostics).value_or(usual_good_within);
     if (!one.most_wrong.is_null()) made.most_wrong = read_limit(one.most_wrong, "%", diagnostics);
     if (!one.most_bad_choices.is_null()) made.most_bad_choices = read_limit(one.most_bad_choices, "%", diagnostics);
-    // If a group could not be read, numbers of names are not numbers of groups.
+    // `groups` lacks groups that could not be read. Only if it lacks none, indices of names are indices of groups.
     if (out.groups.size() == out.group_names.size() && made.of < out.groups.size()) {
       const auto columns = out.groups[made.of]->named_by();
       const auto column = columns.find(one.by);
@@ -155,11 +157,12 @@ void read_speedups(const ValidationSpec& spec, const Node& tree, std::vector<std
   }
 }
 
-// Reads the tree instead of the spec, because a wrong key elsewhere must not hide errors in fits.
+// Reads the fits from the tree and not from the spec: if a key elsewhere is wrong, there is no spec, but errors in the
+// fits are still reported.
 void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
   const Node* list = tree.find("fit");
   if (!list || !list->is_sequence()) return;  // parsing the spec reports this error
-  std::map<std::string, std::string> fitted;  // path -> name of the fit that has it
+  std::map<std::string, std::string> fitted;  // path of a fitted value -> name of its fit
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const auto spec = config::parse<FitSpec>(list->items[i], diagnostics, nullptr, fmt::format("fit.{}", i));
     if (!spec) continue;
@@ -176,7 +179,7 @@ void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
                           fmt::format("'{}' is fitted twice, first by {}", key.path, in_quotes(known->second)),
                           "fit it once, to the groups that determine it best");
     }
-    // If a group could not be read, numbers of names are not numbers of groups.
+    // `groups` lacks groups that could not be read. Only if it lacks none, indices of names are indices of groups.
     for (const std::size_t number : fit.groups) {
       if (out.groups.size() == out.group_names.size() && out.groups[number]->case_studies().empty())
         diagnostics.error(fit.place, fmt::format("group {} has no scenario", in_quotes(out.group_names[number])),
@@ -199,7 +202,8 @@ const Case* same_case(const GroupResult& group, const Case& one) {
   return found == group.cases.end() ? nullptr : &*found;
 }
 
-// Returns the reduction of one group against another, measured and simulated, for each case.
+// Returns for each case how many percent smaller its value is in group `of` than in group `against`, measured and
+// simulated. The values of group `less`, if any, are subtracted from both values first.
 GroupResult difference(const Validation::Difference& spec, const std::vector<GroupResult>& groups) {
   const GroupResult &of = groups[spec.of], &against = groups[spec.against];
   const GroupResult* const less = spec.less ? &groups[*spec.less] : nullptr;
@@ -245,7 +249,8 @@ Summary overall(const std::vector<GroupResult>& groups) {
   return summarise(errors);
 }
 
-// Simulates the cases of all groups. Cases with the same prepared run and the same request are simulated once.
+// Simulates the cases of all groups. Cases are simulated once if they have the same prepared run and ask for the same
+// analysis (ideal, blame, comparison).
 class Simulations {
  public:
   explicit Simulations(const Validation& validation) {

@@ -5,10 +5,10 @@
 //   shared: {grid: {scenario: ..., set: {...}}}  # keys that groups share, see shared.hpp
 //   groups:
 //     - {name: fused, like: grid, measured: ..., limits: {case: 15 %, mean: 6 %}}         # see scenario_group.hpp
-//   differences:                               # between two groups, case by case
+//   differences:                               # how much smaller the cases of one group are than those of another
 //     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
 //   effects: [...]                             # effects of a choice within one group, see effects.hpp
-//   speedups: [...]                            # over a reference column of the tables, see speedups.hpp
+//   speedups: [...]                            # speed-ups over a measured alternative, see speedups.hpp
 //   fit: [...]                                 # what `moire calibrate` fits to which groups, see fit.hpp
 #pragma once
 
@@ -43,7 +43,7 @@ struct ValidationSpec {
   static void describe(config::Describer<ValidationSpec>& d);
 };
 
-// A row of the expected table.
+// A row of the table that `expected` names: a value that was predicted before the measurement.
 struct Expectation {
   std::string group, name, metric, unit;
   double value = 0;
@@ -52,8 +52,8 @@ struct Expectation {
 struct Validation {
   struct Difference {
     std::string name;
-    std::size_t of = 0, against = 0;  // numbers of the groups
-    std::optional<std::size_t> less;  // the group whose values are subtracted from the values of both
+    std::size_t of = 0, against = 0;  // indices in `groups`
+    std::optional<std::size_t> less;  // index of the group whose values are subtracted from the values of both groups
     Limits limits;
   };
   std::string name;  // name of the file, without folder and extension
@@ -73,17 +73,18 @@ struct Validation {
 // Adds all keys of validation files to the catalogue that `moire explain` prints.
 void describe(config::Catalogue& catalogue);
 
-// Reads a validation file. Changes of system.* and program.* in `sets` apply to every scenario, other changes to the
+// Returns a validation file. Changes of system.* and program.* in `sets` apply to every scenario, other changes to the
 // file itself. With `predict`, measured values may be missing. Returns nothing and reports errors if anything is wrong.
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                           bool predict, study::Preparer& preparer, config::Diagnostics& diagnostics);
-// Reads a validation file. `changes` apply to every scenario after all other changes.
+// Returns a validation file. `changes` apply to every scenario, after the changes of the file's `set`. Returns nothing
+// and reports errors if anything is wrong.
 std::optional<Validation> load_validation(const std::filesystem::path& file,
                                           const std::vector<config::Override>& changes,
                                           config::Diagnostics& diagnostics);
 
-// Simulates all cases and shows the progress on a terminal. At most `at_once` cases of scenarios run in parallel. If
-// `diagnostics` has errors afterwards, the result is invalid.
+// Simulates all cases and returns their errors. Shows the progress on a terminal. At most `at_once` cases of scenarios
+// run in parallel. If `diagnostics` has errors afterwards, the result is invalid.
 ValidationResult run_validation(const Validation& validation, std::size_t at_once, config::Diagnostics& diagnostics);
 
 }  // namespace moire::validate

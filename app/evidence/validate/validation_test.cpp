@@ -15,7 +15,7 @@ struct Value {
   double simulated = 0;
 };
 
-// A group with given simulated values.
+// A group whose cases have the given measured and simulated values.
 class Known : public Group {
  public:
   Known(std::string name, std::vector<Value> values) : name_(std::move(name)), values_(std::move(values)) {}
@@ -53,7 +53,7 @@ Validation of(std::vector<Value> fused, std::vector<Value> bulk) {
   return validation;
 }
 
-// The difference is the share of the time of 'bulk' beyond 'alone' that 'fused' saves.
+// 'bulk' takes longer than 'alone'. The difference is the share of this additional time that 'fused' saves.
 TEST(Validation, DifferenceMayLeaveOutWhatBothHaveInCommon) {
   Validation validation = of({{"a", 60, 66}, {"no base", 1, 1}}, {{"a", 100, 110}, {"no base", 2, 2}});
   validation.group_names.push_back("alone");
@@ -85,7 +85,7 @@ TEST(Validation, DifferenceIsInPointsOfPercent) {
   EXPECT_DOUBLE_EQ(reduction.summary.mean, 5);
   EXPECT_THAT(reduction.left_out, testing::ElementsAre("only fused"));
   EXPECT_FALSE(result.passed());
-  // The errors of both groups in percent (10, 0, 11.1, 0, 10 and 0), without those in points.
+  // `overall` has the errors of both groups in percent: 10, 0, 11.1, 0, 10 and 0. It excludes errors in points.
   EXPECT_EQ(result.overall.cases, 6);
   EXPECT_NEAR(result.overall.mean, (10 + 100.0 / 9 + 10) / 6, 1e-12);
 }

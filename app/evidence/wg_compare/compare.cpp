@@ -12,7 +12,7 @@ namespace moire::wg_compare {
 
 namespace {
 
-constexpr int occupancy_bins = 200;     // within the measured makespan
+constexpr int occupancy_bins = 200;     // number of bins into which the measured makespan is divided
 constexpr std::size_t most_waves = 32;  // largest number of waves whose starts are listed
 
 const char* const give_the_shape = "give the scenario the shape that the trace was recorded with";
@@ -26,7 +26,8 @@ std::vector<std::int64_t> tasks_of_ranks(const Record& record) {
   return tasks;
 }
 
-// Returns why the records cannot be compared: they must have the same ranks, tasks and bytes.
+// Returns the reasons why the records cannot be compared. Both must have the same number of ranks, the same number of
+// tasks on each rank, and the same bytes over each link.
 std::vector<config::Problem> mismatches_of(const Record& measured, const Record& simulated, const Profile& m,
                                            const Profile& s) {
   if (measured.ranks != simulated.ranks) {
@@ -61,7 +62,7 @@ std::vector<config::Problem> mismatches_of(const Record& measured, const Record&
   return found;
 }
 
-// Returns the mean distance of two distributions in percent of the measured makespan.
+// Returns the Wasserstein-1 distance of two distributions of times, in percent of the measured makespan.
 double distance_percent(const std::vector<Time>& a, const std::vector<Time>& b, Time makespan) {
   return rounded(100 * area_between(distribution(a), distribution(b)) / static_cast<double>(makespan.ps));
 }
@@ -99,7 +100,8 @@ void add_quantiles(const std::string& word, const std::vector<Time>& m, const st
   }
 }
 
-// Returns how far the workgroups drift apart: the p10-to-p90 spread of the starts of their n-th tasks, averaged over n.
+// Returns how far the workgroups drift apart, in us: the time between the 10th and the 90th percentile of the starts of
+// their n-th tasks, averaged over n.
 double mean_spread_us(const std::vector<std::vector<Time>>& waves) {
   double sum = 0;
   for (const std::vector<Time>& wave : waves) sum += quantile_us(wave, 0.9) - quantile_us(wave, 0.1);

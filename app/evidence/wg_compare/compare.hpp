@@ -12,7 +12,7 @@
 
 namespace moire::wg_compare {
 
-// One quantity of both kernels. Its name is in snake_case and includes the unit.
+// One quantity of the measured and of the simulated kernel. Its name is in snake_case and includes the unit.
 struct Pair {
   std::string name;
   std::string_view unit;
@@ -25,13 +25,13 @@ struct Comparison {
   std::vector<config::Problem> mismatches;
   std::vector<study::Metric> metrics;  // the differences, one for each of metric_infos()
   std::vector<Pair> pairs;
-  std::vector<report::Figure> figures;  // from figures()
+  std::vector<report::Figure> figures;  // made by figures()
 };
 
 // Returns names and meanings of all metrics of a comparison, in order.
 const std::vector<study::MetricInfo>& metric_infos();
 
-// Both records must have at least one task and a makespan above 0.
+// Returns the comparison of two records. Both must have at least one task and a makespan above 0.
 Comparison compare(const Record& measured, const Record& simulated);
 
 }  // namespace moire::wg_compare

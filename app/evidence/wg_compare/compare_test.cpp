@@ -16,8 +16,8 @@ using ::testing::SizeIs;
 
 constexpr Time us(std::int64_t n) { return Time{n * 1'000'000}; }
 
-// Two ranks with 2 workgroups of 4 consecutive tasks of 10 us. Every second task stores 64 B to the other rank in its
-// last microsecond.
+// Returns a record of two ranks with 2 workgroups each. Each workgroup has 4 consecutive tasks of 10 us. Every second
+// task stores 64 B to the other rank in its last microsecond.
 Record example() {
   Record record;
   record.kernel = "fused";

@@ -13,7 +13,7 @@ struct Change {
   double slope = 0;  // amount per ps
 };
 
-// The area between zero and a straight line from d0 to d1 over `length`.
+// Returns the area between zero and a straight line that goes from d0 to d1 within `length`.
 double area(double d0, double d1, double length) {
   if ((d0 >= 0) == (d1 >= 0)) return std::abs(d0 + d1) / 2 * length;
   return (d0 * d0 + d1 * d1) / (2 * (std::abs(d0) + std::abs(d1))) * length;

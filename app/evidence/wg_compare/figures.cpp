@@ -11,7 +11,7 @@ using report::Series;
 using report::Style;
 
 constexpr int time_bins = 200;
-constexpr int points = 400;  // of each curve
+constexpr int points = 400;  // number of steps from the first to the last point of each curve
 
 double percent(int point) { return 100.0 * point / points; }
 

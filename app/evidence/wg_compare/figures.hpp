@@ -16,7 +16,8 @@ struct OccupancyBin {
   double simulated = 0;
 };
 
-// Returns bins of equal length. The last bin ends at `end` or just after `end`.
+// Returns the mean number of tasks in flight in bins of equal length, from time 0. The last bin ends at `end` or just
+// after `end`.
 std::vector<OccupancyBin> occupancy(const Profile& measured, const Profile& simulated, Time length, Time end);
 
 // Returns figures of the time up to `end`: starts and ends of tasks, tasks in flight, bytes over links if there are

@@ -22,17 +22,17 @@ struct Profile {
   Cumulative busy;                     // time that workgroups spent in tasks, in ps
   std::map<Link, Cumulative> issued;   // bytes of stores
   std::map<Link, Cumulative> arrived;  // empty if the record does not know arrivals
-  std::vector<Time> cu_task_times;     // mean task time of each CU that had tasks, ascending
+  std::vector<Time> cu_task_times;     // mean task time of every CU that had tasks, over all ranks, ascending
 
-  // Returns the mean number of tasks in flight on a rank between two times.
+  // Returns the number of tasks in flight on a rank, averaged over all ranks and over the time between two moments.
   double in_flight(Time from, Time to) const;
 
  private:
   Rank ranks_;
 };
 
-// Returns the value, in us, below which a `share` (0 to 1) of the values lie. It interpolates between values;
-// `ascending` must not be empty.
+// Returns the time, in us, below which a `share` (0 to 1) of the times in `ascending` lie. Interpolates between
+// neighbouring times. `ascending` must not be empty.
 double quantile_us(const std::vector<Time>& ascending, double share);
 
 // Returns the empirical distribution of the values: each of n values adds a portion of 1 / n.

@@ -12,10 +12,10 @@ namespace moire::wg_compare {
 using program::Rank;
 
 // A unit of work of a workgroup. A workgroup of a persistent kernel does many tasks. In a trace, a task is a row of
-// kind `task`. In a simulation, a task consists of work phases whose end the workgroup waits for (see Recorder).
+// kind `task` or `work`. In a simulation, a task consists of work phases that the workgroup waits for (see Recorder).
 struct Task {
   Rank rank = 0;
-  std::int64_t workgroup = 0;  // physical
+  std::int64_t workgroup = 0;  // number of the workgroup in the launched grid
   std::uint32_t cu = 0;
   Time begin;
   Time end;  // when all stores of the task have been issued; they may arrive later
@@ -31,11 +31,11 @@ struct Store {
   double bytes = 0;
 };
 
-// Times count from the first start on any rank.
+// What the workgroups of one kernel did. Times count from the first start on any rank.
 struct Record {
   std::string kernel;
   Rank ranks = 0;
-  std::int64_t workgroups_per_rank = 0;  // physical
+  std::int64_t workgroups_per_rank = 0;  // in the launched grid
   Time makespan;
   bool knows_arrivals = false;  // false for traces, which do not record when stores arrive
   std::vector<Task> tasks;

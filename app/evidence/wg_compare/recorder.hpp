@@ -14,18 +14,19 @@
 
 namespace moire::wg_compare {
 
-// Divides the work phases of a workgroup into tasks, because a replay reports phases only. The phases of all tasks of a
-// workgroup come in the same order. So a new task begins where the first phase occurs again, where stores go to another
-// peer, and after any other phase than work (release, wait, put). The time of posted work does not belong to a task. A
-// phase that only stores begins no task if the open task has loaded.
+// Divides the work phases of a workgroup into tasks, because a replay reports phases only. All tasks of a workgroup
+// have the same phases in the same order. Therefore a new task begins where the first phase of a task occurs again. A
+// new task also begins where stores go to another peer, and after any phase other than work (release, wait, put). The
+// time of posted work does not belong to a task. A phase that only stores begins no task if the last task has loaded:
+// it stores the results of that task.
 class Recorder final : public program::Observer {
  public:
-  // The recorded program has this number of ranks and must outlive the recorder.
+  // `ranks` is the number of ranks of the recorded program. The program must outlive the recorder.
   explicit Recorder(Rank ranks) : ranks_(ranks) {}
   void workgroup(const program::WorkgroupSpan& span) override;
   void put(const program::PutSpan& span) override;
 
-  std::vector<std::string> kernels() const;  // names of the kernels that did work, sorted
+  std::vector<std::string> kernels() const;  // returns the names of the kernels that did work, sorted
 
   // Returns the record of the kernel with this name, or of the only kernel that did work. Returns nothing if no kernel
   // did work, or if several did and none has this name. Messages over the network name no kernel, so every record

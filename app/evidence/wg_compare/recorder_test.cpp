@@ -14,7 +14,7 @@ using replay::Steps;
 using replay::work;
 using ::testing::ElementsAre;
 
-// Runs a kernel with these steps on 2 GPUs of the example machine.
+// Runs a kernel on 2 GPUs of the example machine and returns the recorder. `answer` returns the steps of a workgroup.
 Recorder recorded(const ListBody::Answer& answer) {
   program::Program program(2);
   program.queues.push_back(queue("main", {kernel("k", 1, answer)}));
@@ -66,7 +66,7 @@ TEST(Recorder, StoresOfAPhaseThatIsWaitedFor) {
 // Tasks have one or two kinds of phases. A new task begins where the first phase occurs again, where the peer changes,
 // and after a fence.
 TEST(Recorder, FindsTheTasks) {
-  const auto tasks_of = [](const Steps& steps) {  // in ps, of rank 0; rank 1 does nothing
+  const auto tasks_of = [](const Steps& steps) {  // returns the lengths in ps; rank 1 does nothing
     const auto record = recorded([&](Rank rank, std::int64_t) { return rank == 0 ? steps : Steps{}; }).record("k");
     std::vector<std::int64_t> lengths;
     for (const Task& task : record->tasks) lengths.push_back((task.end - task.begin).ps);
@@ -114,7 +114,7 @@ TEST(Recorder, PutsAreBytesToAPeer) {
   span.end = Time::from_us(3);
   recorder.workgroup(span);
   recorder.put({0, 1, 0, Bytes{64}, 0, "NIC 0", Time::from_us(3), Time::from_us(5)});
-  recorder.put({0, 1, 0, Bytes{}, 0, "scale-up", Time::from_us(3), Time::from_us(5)});  // a signal
+  recorder.put({0, 1, 0, Bytes{}, 0, "scale-up", Time::from_us(3), Time::from_us(5)});  // a signal carries no bytes
   const auto record = recorder.record("k");
   ASSERT_TRUE(record);
   ASSERT_EQ(record->stores.size(), 1u);

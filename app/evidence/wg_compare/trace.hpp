@@ -1,4 +1,4 @@
-// Reads a WG trace as the measured side of a comparison.
+// Reads a WG trace (a recording of what each workgroup of a kernel did) as the measured side of a comparison.
 #pragma once
 
 #include <filesystem>
@@ -21,9 +21,9 @@ struct Trace {
 std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTraceFiles& files,
                                 config::Diagnostics& diagnostics);
 
-// Turns the header's description of the operator at `path` ("program.queues.main.0.<operator>") into `--set` changes,
-// so that a scenario need not repeat the sizes. Returns no changes if the header states no sizes, or if the operator
-// reads none from trace headers.
+// Returns `--set` changes that give the operator at `path` ("program.queues.main.0.<operator>") the sizes in the
+// header, so that a scenario need not repeat them. Returns no changes if the header states no sizes, or if this
+// operator takes none from trace headers.
 std::vector<std::string> shape_sets(const program::WgTraceHeader& header, const std::string& path);
 
 }  // namespace moire::wg_compare

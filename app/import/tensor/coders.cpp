@@ -77,9 +77,9 @@ class Zfp final : public Coder {
   std::vector<char> buffer_;
 };
 
-// Estimates the size in DietGPU's format, as if its coder reached the entropy. The size is the sum of the exponents
-// (for fp16 the upper bytes) at their entropy in the chunk, the other bits uncompressed, and the headers and tables of
-// the format (GpuANSUtils.cuh and GpuFloatUtils.cuh of commit a4d70a14).
+// Estimates the size in the format of DietGPU, a codec for GPUs, as if its coder reached the entropy. Each exponent
+// (for fp16 the upper byte) takes as many bits as its entropy in the chunk. All other bits are uncompressed. The
+// headers and tables of the format are added (GpuANSUtils.cuh and GpuFloatUtils.cuh of commit a4d70a14).
 class Ans final : public Coder {
  public:
   std::string name() const override { return "ans"; }

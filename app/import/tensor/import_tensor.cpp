@@ -1,4 +1,4 @@
-// The importer `tensor`: its options, the codecs that it applies to chunks, and its results.
+// The importer `tensor`: reads its options, applies codecs to chunks, and makes the results.
 #include "app/import/tensor/import_tensor.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ struct Options {
   std::optional<std::string> codec, tensor;
   std::optional<Float> words_of_two;
   std::uint64_t chunk =
-      2 << 20;  // bytes, as in the variant `once` of configs/scenarios/compressed_broadcast.yaml at 64 MiB
+      2 << 20;  // bytes; configs/scenarios/compressed_broadcast.yaml has such chunks (variant `once`, 64 MiB)
   double rate = 8;
 };
 

@@ -9,7 +9,8 @@
 
 namespace moire::importing {
 
-// The importer `tensor` for an open file; `name` ends in .npy or .safetensors.
+// Compresses the chunks of the tensors in an open file and returns their ratios. The end of `name` says which kind of
+// file it is: .npy or .safetensors. Returns nothing and reports errors if the file cannot be read.
 std::optional<Imported> import_tensor(const std::string& name, std::istream& in, const Given& given,
                                       config::Diagnostics& diagnostics);
 

@@ -46,7 +46,7 @@ std::vector<double> list_in(const std::string& yaml) {
 }
 
 TEST(Coders, AnsTakesTheEntropyOfExponents) {
-  constexpr std::size_t count = 8192;  // two blocks
+  constexpr std::size_t count = 8192;  // two blocks of DietGPU's format
   constexpr double added = 16 + 32 + 512 + 2 * 136;
   std::vector<std::uint16_t> constant(count, bf16_of(1.5F)), sixteen;
   std::vector<float> wide;
@@ -67,7 +67,7 @@ TEST(Coders, AnsTakesTheEntropyOfExponents) {
 }
 
 TEST(Coders, AnsIsNearWhatDietGpuMeasured) {
-  // DietGPU had a ratio of 1.48333 on normally distributed bf16 (validation/h200/codec_ans_facts.csv).
+  // DietGPU compressed normally distributed bf16 with a ratio of 1.48333 (validation/h200/codec_ans_facts.csv).
   std::vector<std::uint16_t> words;
   for (const float value : normal_values(1 << 20)) words.push_back(bf16_of(value));
   const std::string bytes = bytes_of_values(words);
@@ -119,7 +119,8 @@ TEST(ImportTensor, TabulatesTheCodecsThatTakeTheValues) {
 }
 
 TEST(ImportTensor, WritesOneRatioAChunk) {
-  // There are 2.5 chunks. All exponents of the first chunk are equal; the others have two different exponents.
+  // The values fill 2.5 chunks. All exponents of the first chunk are equal; the other chunks have two different
+  // exponents.
   std::vector<std::uint16_t> words(2560 * 2, bf16_of(1));
   for (std::size_t i = 2048; i < words.size(); i += 2) words[i] = bf16_of(2);
   const Outcome out =

@@ -1,4 +1,4 @@
-// The header of a .npy: its magic number, its version, its length, and a Python dictionary with three keys.
+// Reads the header of a .npy: its magic number, its version, its length, and a Python dictionary with three keys.
 #include <fmt/format.h>
 
 #include <array>
@@ -13,10 +13,11 @@ namespace moire::importing {
 
 namespace {
 
-// The header of an array without named fields has about a hundred bytes.
+// Largest accepted length of a header, in bytes. The header of an array without named fields has about a hundred.
 constexpr std::uint64_t longest_npy_header = 1 << 16;
 
-// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Reading stops at the first error.
+// Reads the dictionary of a header, such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Stops at the
+// first error.
 class NpyHeader {
  public:
   NpyHeader(const TensorFile& file, std::uint64_t begin, std::string text, config::Diagnostics& diagnostics)
@@ -100,7 +101,7 @@ class NpyHeader {
       if (!length)
         return fail(begin, "a length of the shape is not a whole number below 2^64", "give the file as numpy wrote it");
       shape.push_back(*length);
-      take('L');  // Python 2
+      take('L');  // Python 2 writes 3L for a long
       if (!take(',') && !(skip(), at_ < text_.size() && text_[at_] == ')'))
         return fail("there is neither a comma nor the end of the shape here", "give the file as numpy wrote it");
       skip();

@@ -15,7 +15,7 @@ namespace {
 
 using report::Number;
 
-// The range of ratios that a codec accepts.
+// Smallest and largest ratio that a codec of a scenario accepts.
 constexpr double least_ratio = 0.5, most_ratio = 64;
 
 Number ratio(double value) { return {.value = value, .digits = 3}; }
@@ -68,7 +68,7 @@ report::Document document_of(const RatioReport& report) {
   return document;
 }
 
-// Lists the tensors and chunks that the ratios do not cover.
+// Returns notes on the tensors and chunks that the ratios leave out.
 std::vector<std::string> notes_of(const RatioReport& report) {
   std::vector<std::string> notes;
   std::map<std::string, std::vector<std::string>> others;  // by kind
@@ -93,7 +93,7 @@ std::vector<std::string> notes_of(const RatioReport& report) {
   return notes;
 }
 
-// Escapes a text for a double-quoted string of YAML.
+// Returns a text with escapes, so that it can stand in a double-quoted string of YAML.
 std::string quotable(const std::string& text) {
   std::string out;
   for (const char c : config::printable(text)) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -111,7 +111,7 @@ std::string comment(const std::string& text) {
   return out;
 }
 
-// Returns the ratios as a list for the key `ratios` of a codec; if the codec has a fixed rate, its single ratio.
+// Returns YAML for a codec of a scenario: a list for its key `ratios`, or the only ratio of a codec with a fixed rate.
 std::string values_of(const RatioRow& row, Float values) {
   if (const auto fixed = row.coder->fixed_ratio(values))
     return fmt::format(

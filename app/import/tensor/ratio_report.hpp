@@ -1,4 +1,5 @@
-// The results of measuring ratios: a table for people, and a file of ratios that a codec replays.
+// The measured compression ratios of chunks: a table for people, and a file with the list of ratios, which a codec in a
+// scenario can use for its chunks.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ struct RatioRow {
   std::unique_ptr<Coder> coder;
   std::vector<double> ratios = {};  // uncompressed / compressed bytes of each chunk
   double plain = 0, coded = 0;      // uncompressed and compressed bytes of all chunks
-  double error = 0;                 // largest error of all values
+  double error = 0;                 // largest error of a value, over all chunks
   double relative = 0;              // largest value of (a chunk's error / its largest value)
-  // chunks that the codec cannot represent, because they have values that are not finite
+  // number of chunks that the codec cannot represent, because they have values that are not finite
   std::uint64_t without_code = 0;
   std::uint64_t first_without_code = 0;  // offset in the file of the first such chunk
 
@@ -31,7 +32,8 @@ struct RatioReport {
   std::vector<Tensor> tensors;
   std::vector<RatioRow> rows = {};
 
-  // Returns the table and the notes. If `list`, also returns a file with the ratios of the only row.
+  // Returns the table and the notes. If `list` is true, also returns the YAML of a file with the ratios of the only
+  // row.
   Imported made(bool list) const;
 };
 

@@ -1,4 +1,5 @@
-// The header of a .safetensors: its length in 8 bytes, and a JSON map from names to types, shapes and places.
+// Reads the header of a .safetensors: its length in 8 bytes, and a JSON map from the names of the tensors to their
+// types, shapes and offsets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ class SafetensorsHeader {
     return false;
   }
 
-  // The offset in the file of a line and column of the header.
+  // Returns the offset in the file of a line and column of the header.
   std::uint64_t offset(int line, int col) const {
     std::size_t at = 0;
     for (int before = 1; before < line && at < text_.size(); ++before) at = text_.find('\n', at) + 1;
@@ -122,7 +123,7 @@ class SafetensorsHeader {
     return true;
   }
 
-  // Checks that the tensors fill the file without gaps or overlaps.
+  // True if the tensors fill the rest of the file without gaps or overlaps. Otherwise reports an error.
   bool in_order(const JsonValue& root) {
     std::stable_sort(tensors_.begin(), tensors_.end(), [](const Tensor& a, const Tensor& b) {
       return std::pair(a.begin, a.bytes) < std::pair(b.begin, b.bytes);

@@ -1,7 +1,7 @@
-// A channel program states a collective as its channels run it. Each channel of each rank takes a list of steps, which
-// move chunks between the rank's memory and FIFOs to and from other ranks. Rings, trees and algorithm files are channel
-// programs. models/algorithms/proof proves the programs that use FIFOs. models/workload/collective simulates the time
-// of all channel programs.
+// A channel program states a collective as a list of steps for each channel of each rank. Steps move chunks between the
+// rank's memory and FIFOs to and from other ranks, or access the memory of other ranks directly. Rings, trees and
+// algorithm files are channel programs. models/algorithms/proof proves the programs that use FIFOs.
+// models/workload/collective simulates the time of all channel programs.
 #pragma once
 
 #include <vector>
@@ -19,15 +19,16 @@ class ChannelProgram {
   virtual std::uint32_t strands() const { return 1; }
   virtual std::uint32_t connections() const = 0;          // all connection numbers are below this value
   virtual std::uint32_t semaphores() const { return 0; }  // all semaphore numbers of a rank are below this value
-  // The rank that sends to this rank, or receives from this rank, over a connection. Deadlock reports name this rank.
+  // Return the rank at the other end of a connection: sender() if `rank` receives over the connection, receiver() if
+  // `rank` sends. Deadlock reports name this rank.
   virtual Rank sender(Rank rank, std::uint32_t connection) const = 0;
   virtual Rank receiver(Rank rank, std::uint32_t connection) const = 0;
-  // The rank that raises a semaphore of this rank. Deadlock reports name the raiser.
+  // Returns the rank that raises a semaphore of `rank`. Deadlock reports name the raiser.
   virtual Rank raiser(Rank rank, std::uint32_t /*semaphore*/) const { return rank; }
   // Returns the moves of the program. Step::move is an index into this list.
   virtual std::vector<Move> moves() const { return {}; }
   // Writes step `number` to `step`, which is reset first. Returns false if there is no such step, because `number` is
-  // past the last one. Repeated calls give the same answer.
+  // past the last one. Calls with the same arguments give the same answer.
   virtual bool step(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number, Step& step) const = 0;
   // True if the program is symmetric under a rotation of the ranks by `by`: rank r + by does what rank r does, and
   // every peer that it names is shifted by `by`, too (modulo the number of ranks).

@@ -25,7 +25,7 @@ enum class Op : std::uint8_t {
   recv_reduce_copy_send,  // FIFO in + src -> dst and FIFO out
   encode,                 // src -> dst, compressed, within the rank
   decode,                 // src, which is compressed, -> dst, within the rank
-  one_sided,              // threads load from and store to their own memory or a peer's, as a Move says
+  one_sided,              // loads from and stores to own or a peer's memory: see Move
   hand_over,              // asks a host proxy to put the chunk to rank `to`; the channel does not wait for the put
 };
 inline constexpr std::uint32_t ops = 13;  // number of operations before one_sided
@@ -99,11 +99,11 @@ struct Move {
 // `operation`.
 enum class Effort : std::uint8_t {
   order,      // waiting for another channel of the rank, or signalling it
-  nothing,    // no work: the step belongs to the step before it
+  nothing,    // no work of its own: the work of the step before it includes this step
   operation,  // reading an operation of an MSCCL++ plan
   meet,       // a barrier of all threads of the channel
   fence,      // a memory fence that makes earlier stores visible to others
-  expect,     // counting how many signals must have arrived
+  expect,     // a computation of how many signals must have arrived
 };
 inline constexpr std::uint32_t efforts = 6;
 

@@ -24,8 +24,8 @@ constexpr std::array<std::pair<Collective, std::string_view>, 14> collectives = 
     {Collective::custom, "custom"},
 }};
 constexpr std::array<std::string_view, 3> protocols = {"Simple", "LL", "LL128"};
-// Indexed by ir::Op. MSCCL XML has no name for copy_send and recv_send. MSCCL's runtime takes steps that encode and
-// decode for copies.
+// The names of step types in MSCCL XML, indexed by ir::Op. MSCCL XML has no name for copy_send and recv_send. MSCCL's
+// runtime treats steps that encode or decode as copies.
 constexpr std::array<std::string_view, ir::ops> types = {"nop", "cpy", "re",  "s",    {},    "r",  {},
                                                          "rcs", "rrs", "rrc", "rrcs", "cpy", "cpy"};
 constexpr std::array<std::string_view, buffers> buffer_names = {"i", "o", "s"};

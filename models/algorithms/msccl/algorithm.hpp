@@ -108,15 +108,16 @@ constexpr Fifo default_fifo(Protocol protocol) {
 
 inline constexpr std::uint32_t most_chunks = 71;  // of a step and of a call: MSCCL_MAX_COUNT - 1 of MSCCL's msccl.h
 
-// How the runtime divides a buffer. The runtime runs all steps `iterations` times, each time on the next
-// Fifo::call_bytes of every chunk. A step of several chunks makes calls of at most chunks_per_call chunks.
+// How the runtime divides a buffer. The runtime runs all steps `iterations` times. Each iteration works on the next
+// Fifo::call_bytes bytes of every chunk. A step of several chunks makes calls of at most chunks_per_call chunks.
 struct Cut {
   double chunk_bytes = 0;
   std::uint64_t iterations = 1;
   std::uint32_t chunks_per_call = 1;
   std::uint32_t calls(std::uint32_t count) const { return (count + chunks_per_call - 1) / chunks_per_call; }
 };
-// `bytes` is the size of the whole buffer: for all-gather, reduce-scatter and all-to-all, all ranks' parts together.
+// Returns how the runtime divides a whole buffer of `bytes`. For all-gather, reduce-scatter and all-to-all, `bytes` is
+// the size of all ranks' parts together.
 Cut cut(const Algorithm& algorithm, std::uint64_t bytes, const Fifo& fifo);
 
 // Return a name as MSCCL XML files spell it, such as "allreduce", "LL128", "rrcs" or "i".
@@ -128,7 +129,8 @@ std::optional<Collective> collective_of(std::string_view text);  // also accepts
 std::optional<Protocol> protocol_of(std::string_view text);
 std::optional<Op> step_type_of(std::string_view text);
 std::optional<Buffer> buffer_of(std::string_view text);
-// Returns the value of the attribute `coding`, which only Moire knows: "encode" or "decode" for such a cpy, else "".
+// Returns the value of the attribute `coding` of a step, which only Moire knows: "encode" or "decode" if the step
+// encodes or decodes, else "".
 std::string_view coding_to_string(Op type);
 std::optional<Op> coding_of(std::string_view text);
 

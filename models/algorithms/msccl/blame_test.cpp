@@ -13,7 +13,8 @@ namespace {
 
 enum class Break { source, destination, type, copies_to_itself };
 
-// Changes the step. Returns false if this type of step cannot be broken in this way.
+// Changes one offset or the type of the step, or makes the step copy its source to itself. Returns false if this type
+// of step cannot be broken in this way.
 bool broken(Algorithm& algorithm, Step& step, Break how, std::uint64_t random) {
   static const std::map<Op, Op> other = {{Op::recv, Op::recv_reduce_copy},
                                          {Op::recv_reduce_copy, Op::recv},

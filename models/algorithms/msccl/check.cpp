@@ -8,8 +8,9 @@ namespace moire::msccl {
 
 namespace {
 
-// A cut is a number of chunks per call. An algorithm with more calls than long_run at some cut is checked only at the
-// cuts with the fewest and the most calls. Cuts with more calls than longest_run are not checked.
+// A cut is a number of chunks per call. If an algorithm has more calls than long_run at some cut, only the cuts with
+// the fewest and the most calls are checked. Cuts with more calls than longest_run are not checked, unless no other cut
+// is left.
 constexpr std::uint64_t long_run = 2'000'000;
 constexpr std::uint64_t longest_run = 100'000'000;
 
@@ -36,9 +37,10 @@ std::uint64_t calls(const proof::Program& program, std::uint32_t cut) {
   return calls;
 }
 
-// Returns the cuts at which the algorithm finishes and races are examined, the cut with the fewest calls first. The
-// order of accesses depends on the cut: with more chunks per call, more data moves together; with fewer chunks per
-// call, there are more credits to wait for.
+// Returns the cuts (numbers of chunks per call) at which check() looks for races, the one with the fewest calls first.
+// Cuts at which the algorithm deadlocks and cuts with too many calls are left out. Races depend on the cut: with more
+// chunks per call, more data moves in one call; with fewer chunks per call, more calls have to wait for credits, and
+// these waits put accesses in order.
 std::vector<std::uint32_t> cuts_to_judge(const Algorithm& algorithm, const proof::Program& program,
                                          const Deadlock& deadlock) {
   std::vector<std::uint32_t> cuts = distinct_cuts(algorithm);

@@ -1,6 +1,6 @@
-// Proves an algorithm or finds its faults. The checker runs the algorithm by the runtime's rules, without time, for
-// every number of chunks per call that changes its calls. It does so in place, out of place, or both, as the file
-// allows.
+// Proves an algorithm or finds its faults. The checker runs the algorithm by the runtime's rules, without time. It
+// repeats the run for every number of chunks per call that changes how many calls some step makes, and in place, out of
+// place, or both, as the file allows. If this takes too many calls, some of these numbers are left out.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 namespace moire::msccl {
 
 struct CheckOptions {
-  std::optional<std::uint64_t> bytes;  // also judge this size of the whole buffer
-  std::optional<Fifo> fifo;            // absent: the protocol's default
+  std::optional<std::uint64_t> bytes;  // a size of the whole buffer at which the algorithm must finish, too
+  std::optional<Fifo> fifo;            // absent: default_fifo() of the protocol
 };
 
 struct PatternVerdict {
@@ -34,8 +34,8 @@ struct PatternVerdict {
 struct Counts {
   std::uint64_t steps = 0;
   std::uint64_t blocks = 0;
-  std::size_t most_blocks = 0;  // of any GPU
-  std::size_t most_steps = 0;   // of any thread block
+  std::size_t most_blocks = 0;  // of the GPU that has most
+  std::size_t most_steps = 0;   // of the thread block that has most
   std::size_t connections = 0;
   std::map<std::string, std::uint64_t> types;  // number of steps of each type
 };
@@ -45,19 +45,19 @@ struct Verdict {
   Counts counts;
   Deadlock deadlock;
   std::optional<std::uint64_t> bytes;
-  bool hangs_at_bytes = false;           // at the size `bytes`
+  bool hangs_at_bytes = false;           // true: the algorithm hangs at the size `bytes`
   std::vector<PatternVerdict> patterns;  // empty if the algorithm hangs at every size
 
   bool correct() const;
-  std::uint64_t races() const;  // of the call pattern that has most races
-  bool coded_right() const;     // in every call pattern
+  std::uint64_t races() const;  // returns the races of the call pattern that has most
+  bool coded_right() const;     // true if encoded chunks are used correctly in every call pattern
   // True if the result is correct, encoded chunks are used correctly, and the algorithm finishes at some sizes, which
   // include CheckOptions::bytes if given. If the collective defines a result, there must also be no races and no reads
   // of memory that was never written.
   bool accepted(const Algorithm& algorithm) const;
 };
 
-// The algorithm must keep the rules (rules.hpp); all algorithms from read_xml() do.
+// Proves the algorithm. It must keep the rules (rules.hpp), as all algorithms from read_xml() do.
 Verdict check(const Algorithm& algorithm, const CheckOptions& options = {});
 
 // Returns the verdict for the FIFOs of the library that runs the algorithm. A process computes the verdict only once

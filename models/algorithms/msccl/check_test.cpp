@@ -28,7 +28,7 @@ std::string faults(const Algorithm& algorithm, const CheckOptions& options = {})
   return diagnostics.str();
 }
 
-// Each of two GPUs sends `sends` times `per_send` chunks, then receives as many.
+// Returns an all-gather in which each of two GPUs makes `sends` sends of `per_send` chunks, and then as many receives.
 Algorithm exchange(int sends, int per_send, Protocol protocol) {
   Maker maker(Collective::all_gather, protocol, 2, 2 * sends * per_send, true);
   maker.buffers(0, 2 * sends * per_send, 0);
@@ -63,8 +63,8 @@ TEST(Deadlock, AsManySendsAsFit) {
   }
 }
 
-// With M chunks per call, one send of 8 chunks makes ceil(8 / M) calls. A connection holds 2 calls, so M must be at
-// least 4. A rank's part is half of the 16 chunks.
+// Each of two GPUs sends its 8 chunks (half of the 16) in one step. With M chunks per call, the step makes ceil(8 / M)
+// calls. A connection holds 2 calls, so the algorithm hangs unless M is at least 4.
 TEST(Deadlock, DependsOnSize) {
   const Algorithm algorithm = exchange(1, 8, Protocol::simple);
   const Deadlock deadlock = judged(algorithm).deadlock;
@@ -107,7 +107,8 @@ TEST(Deadlock, ReceivingFirstHangsAtEverySize) {
 TEST(Deadlock, DependenciesInACircle) {
   Maker maker(Collective::custom, Protocol::ll, 1, 4, false);
   maker.buffers(4, 4, 0);
-  // Only their channels make the two blocks different ones. Neither has a connection, so the channels have no effect.
+  // Maker::block() returns a new block only if the arguments are new, so the two blocks get different channels. Neither
+  // block has a connection, so the channels have no effect.
   const Made a = maker.step(0, maker.block(0, none, none, 0), Op::copy, i(0), o(0));
   const Made b = maker.step(0, maker.block(0, none, none, 1), Op::copy, i(1), o(1));
   maker.wait(a, b);
@@ -154,7 +155,7 @@ TEST(Result, ASumOfTheWrongChunkIsFoundWhereItIsMade) {
 
 TEST(Result, WhatIsAddedTwiceIsCounted) {
   Algorithm algorithm = all_pairs_all_reduce(3, 1);
-  // The adding block of GPU 0 adds the first part twice.
+  // The block of GPU 0 that adds the parts of its peers adds the first of them twice.
   ThreadBlock& adder = algorithm.gpus[0].blocks[2];
   adder.steps[1].src_offset = adder.steps[0].src_offset;
   const Wrong wrong = *judged(algorithm).patterns[0].result.first_wrong;
@@ -185,7 +186,7 @@ TEST(Result, WhatNobodyWroteIsNotRead) {
               HasSubstr("output chunk 0 of gpu 0 must hold i[0] of gpu 0 (4 chunks are wrong); no step writes it"));
 }
 
-// An algorithm that is right in place leaves the output empty out of place.
+// The algorithm gives the right result in place. Out of place, it writes nothing to the output, so it is wrong.
 TEST(Result, BothPlacesAreJudged) {
   Algorithm algorithm = ring_all_reduce(3);
   algorithm.out_of_place = true;
@@ -265,7 +266,8 @@ TEST(Races, ACopyOntoItselfDependsOnTheSize) {
   EXPECT_EQ(races.told.at(0).first.at, races.told.at(0).second.at);
 }
 
-// With one chunk per call, a chunk that GPU 1 forwards comes back to GPU 0 before GPU 0's send has read the next chunk.
+// GPU 1 sends the chunks i(0) and i(1) of GPU 0 back, and GPU 0 writes them to i(1) and i(2). With one chunk per call,
+// the first chunk may come back before GPU 0 has read i(1) for its send.
 TEST(Races, ThatOnlyFewChunksACallShow) {
   Maker maker(Collective::custom, Protocol::ll, 2, 4, false);
   maker.buffers(4, 4, 4);
@@ -273,7 +275,7 @@ TEST(Races, ThatOnlyFewChunksACallShow) {
   maker.step(1, maker.block(1, 0, 0), Op::recv_copy_send, i(0), s(0), 2);
   maker.step(0, maker.block(0, none, 1), Op::recv, i(0), i(1), 2);
   const proof::Races races = judged(maker.made).patterns[0].races;
-  EXPECT_EQ(races.count, 1U);  // i(1)
+  EXPECT_EQ(races.count, 1U);  // the race on i(1)
   EXPECT_EQ(races.cells_per_call, 1U);
 }
 

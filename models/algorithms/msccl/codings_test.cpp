@@ -1,5 +1,5 @@
-// Tests encoded chunks: the checker knows which of them each step moves, counts the encodings that a value passes, and
-// reports wrong uses at their step.
+// Tests encoded chunks: the checker knows which encoded chunks each step moves, counts how often a value is encoded on
+// its way, and reports wrong uses at their step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,8 @@ TEST(Codings, StepsThatMoveEncodedChunksAreKnown) {
   EXPECT_TRUE(check(ring_all_reduce(3)).patterns.at(0).codings.takes.empty());
 }
 
-// GPU 0 encodes four chunks in two steps of two chunks, and sends them in three steps that cut them differently.
+// GPU 0 encodes four chunks in two steps of two chunks, and sends them in three steps: the last chunk of one pair
+// together with the first of the other, and then the other two chunks one by one.
 TEST(Codings, EncodedChunksKeepTheirNumbers) {
   Maker maker{Collective::broadcast, Protocol::simple, 2, 4, false};
   maker.buffers(4, 4, 4);

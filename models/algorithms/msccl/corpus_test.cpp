@@ -74,7 +74,7 @@ TEST_F(Corpus, ValidFilesAreJudgedAsTheOracleSays) {
   }
 }
 
-// The texts that the message about each invalid file must contain.
+// Returns for each invalid file (by name) the texts that its error message must contain.
 const std::map<std::string, std::vector<std::string>>& faults() {
   static const std::map<std::string, std::vector<std::string>> faults = {
       {"bad_buffer", {"gpu 0, tb 0, step 1", "unknown srcbuf 'q'"}},
@@ -155,7 +155,8 @@ TEST_F(Corpus, InvalidFilesAreRefusedWithTheirFault) {
   }
 }
 
-// Published runs on 8 MI300X, in place, give the largest size that ran and the smallest size that hung.
+// Runs on 8 MI300X, in place, were published for these algorithms. `runs` has the largest size at which each one
+// finished; at twice this size it hung.
 TEST_F(Corpus, AllPairsHangsAsItDidOnHardware) {
   constexpr std::uint64_t MiB = 1 << 20;
   const auto one = read("generated/allreduce_allpairs_r8_i1_Simple.xml");

@@ -38,8 +38,8 @@ Deadlock find_deadlock(const Algorithm& algorithm, const proof::Program& program
                        std::optional<std::uint32_t> chunks_per_call) {
   const std::vector<std::uint32_t> cuts = distinct_cuts(algorithm);
   const auto hangs = [&](std::uint32_t cut) { return !proof::schedule(program, cut, fifo.calls, false).complete; };
-  // A cut is a number of chunks per call. With fewer chunks per call, the same transfers take more calls, so an
-  // algorithm that hangs at one cut also hangs at all smaller cuts.
+  // A cut is a number of chunks per call. With fewer chunks per call, the same transfers take more calls, and
+  // connections hold a fixed number of calls. So an algorithm that hangs at one cut also hangs at all smaller cuts.
   const auto first_that_runs = std::partition_point(cuts.begin(), cuts.end(), hangs);
   Deadlock deadlock;
   if (first_that_runs == cuts.begin()) return deadlock;

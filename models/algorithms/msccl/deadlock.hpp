@@ -1,5 +1,5 @@
-// Finds the sizes at which an algorithm deadlocks because connections hold a limited number of calls, and the cycle of
-// waits.
+// Finds the sizes of the buffer at which an algorithm deadlocks because connections hold a limited number of calls, and
+// the cycle of waits.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace moire::msccl {
 
 using proof::WaitKind;
 
-// One wait of a cycle. The step waits, and only progress of the thread block of the cycle's next wait would end it.
+// One wait of a cycle. Thread block `block` of GPU `gpu` waits in its step `step` until thread block `on_block` of GPU
+// `on_gpu` makes progress. The latter is the thread block of the next wait in the cycle.
 struct Blocked {
   std::int32_t gpu = 0;
   std::int32_t block = 0;
@@ -40,12 +41,14 @@ struct Deadlock {
   bool always() const { return chunks_per_call_le == most_chunks; }
 };
 
-// If `chunks_per_call` is given and the algorithm hangs at it, Deadlock::cycle is the cycle at `chunks_per_call`.
+// Returns the sizes at which the algorithm deadlocks. Deadlock::cycle is the cycle at `chunks_per_call` if this is
+// given and the algorithm hangs at it, else the cycle at the largest number of chunks per call at which the algorithm
+// hangs.
 Deadlock find_deadlock(const Algorithm& algorithm, const proof::Program& program, const Fifo& fifo,
                        std::optional<std::uint32_t> chunks_per_call);
 
-// Returns 1 and the values of chunks_per_call at which some step changes its number of calls, ascending. Each value
-// represents all values from it up to the next one in the list.
+// Returns, in ascending order, 1 and all larger numbers of chunks per call at which some step makes fewer calls than at
+// the number before. Each entry represents all numbers from itself up to the next entry, which it does not include.
 std::vector<std::uint32_t> distinct_cuts(const Algorithm& algorithm);
 
 }  // namespace moire::msccl

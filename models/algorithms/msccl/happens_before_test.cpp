@@ -8,7 +8,8 @@
 namespace moire::msccl {
 namespace {
 
-// Different blocks of a GPU send a part and receive it back, so only the path through the other GPU orders the two.
+// Returns an all-reduce of n GPUs in which one block of a GPU sends a chunk and another block receives the sum into the
+// same chunk. Only the path through the other GPU orders the read and the write.
 Algorithm over_the_other(std::int32_t n, bool with_dependency) {
   Maker maker(Collective::all_reduce, Protocol::ll, n, n, true);
   maker.buffers(n, 0, n);
@@ -51,7 +52,8 @@ Found find(const Algorithm& algorithm) {
 }
 
 TEST(HappensBefore, OrderOverAnotherGpuIsFoundBothWays) {
-  // 3 GPUs have 6 conflicts. 12 GPUs have 132 conflicts, in more blocks than the 64 entries of a clock.
+  // 3 GPUs have 6 conflicts. 12 GPUs have 132 conflicts, whose first accesses are in more than 64 blocks, so one walk
+  // with vector clocks of 64 entries is not enough.
   for (const std::int32_t n : {3, 12}) {
     const Found found = find(over_the_other(n, true));
     EXPECT_EQ(found.conflicts, static_cast<std::size_t>(n * (n - 1)));
@@ -70,9 +72,9 @@ TEST(HappensBefore, MissingOrderIsMissedBothWays) {
 }
 
 // A block of GPU 1 reads s(0) and then receives twice from GPU 0. After its second send, GPU 0 sends data on another
-// channel, which another block of GPU 1 writes to s(0). If a connection holds one call, the second send waits for the
-// first receive and therefore for the read, so the write comes after the read. If the connection holds more calls,
-// nothing orders the read and the write.
+// channel, and another block of GPU 1 writes these data to s(0). If a connection holds one call, the second send waits
+// for the first receive and therefore for the read, so the write comes after the read. If the connection holds more
+// calls, nothing orders the read and the write.
 TEST(HappensBefore, CreditsOrder) {
   for (const std::uint32_t slots : {1U, 2U, 8U}) {
     Maker maker(Collective::custom, Protocol::simple, 2, 4, false);

@@ -19,8 +19,8 @@ std::vector<proof::Sizes> sizes_of(const Algorithm& algorithm) {
   return sizes;
 }
 
-// Returns the step whose end satisfies a wait for `step`: the first one from `step` on that has hasdep="1" and is no
-// nop.
+// Returns the step whose end satisfies a wait for `step`: `step` or the first step after it that has hasdep="1" and is
+// not a nop.
 std::int32_t publishing_step(const std::vector<Step>& steps, std::int32_t step) {
   const auto publishes = [](const Step& s) { return s.has_dependents && s.type != Op::none; };
   return static_cast<std::int32_t>(std::find_if(steps.begin() + step, steps.end(), publishes) - steps.begin());
@@ -31,7 +31,7 @@ struct Ends {
   std::uint32_t out = nobody;
 };
 
-// Adds the connections that have a block at both ends, ordered by (from, to, channel). Returns, by block, the
+// Adds the connections that have a block at both ends, ordered by (from, to, channel). Returns for each block the
 // connections that the block receives from and sends to.
 std::vector<Ends> connect(const Algorithm& algorithm, proof::Program& program) {
   std::vector<proof::Connection> ends;

@@ -16,7 +16,7 @@ namespace {
 
 using End = proof::RandomExecution::End;
 
-// Number of mutants of each algorithm.
+// Returns how many mutants of each algorithm to test: MOIRE_MUTATIONS, by default 250.
 std::uint64_t mutations_of_each() {
   const char* asked = std::getenv("MOIRE_MUTATIONS");
   return asked ? std::strtoull(asked, nullptr, 10) : 250;
@@ -125,8 +125,8 @@ class Mutator {
   }
 
  private:
-  // Changes the type of a step so that it still fits the other end of its connection: a fused step starts or stops
-  // keeping its sum, or a step copies instead of adding.
+  // Changes the type of a step so that the step still fits the other end of its connection. The step then copies
+  // instead of adding or adds instead of copying, stores or no longer stores what it sends on, or both.
   void both_ends(Algorithm&, Step& step) {
     static const std::vector<std::pair<Op, Op>> alike = {{Op::recv, Op::recv_reduce_copy},
                                                          {Op::recv_copy_send, Op::recv_reduce_copy_send},
@@ -153,7 +153,7 @@ End execute_at_random(const Algorithm& a, CallPattern pattern, std::uint32_t chu
   return proof::RandomExecution(program, layout, goal, chunks_per_call, default_fifo(a.protocol).calls, seed).run();
 }
 
-// Tests that the verdict on an algorithm that keeps the rules agrees with executions.
+// Tests that the verdict on `a` agrees with `runs` random executions for each call pattern. `a` must keep the rules.
 void compare(const Algorithm& a, std::uint64_t seed, std::uint64_t runs, Tally& tally) {
   const Verdict verdict = check(a);
   const Deadlock& deadlock = verdict.deadlock;
@@ -220,7 +220,8 @@ TEST(Mutations, CheckerAndExecutionsAgree) {
   tell(tally);
   EXPECT_GT(tally.refused, 300);
   EXPECT_GT(tally.accepted, 100);
-  // A race may not show in an execution; most other faults do.
+  // A race need not show in an execution. Most other faults show, so executions must show over 70 % of all refused
+  // mutants to be wrong.
   EXPECT_GT(tally.shown_wrong * 10, tally.refused * 7);
 }
 

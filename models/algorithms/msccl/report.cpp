@@ -29,14 +29,14 @@ const Step& step_at(const Algorithm& algorithm, const StepAt& at) {
   return algorithm.gpus[at.gpu].blocks[at.block].steps[at.step];
 }
 
-// "gpu 0, tb 1, step 2 (line 7)"; without a line if the step was not read from a file.
+// Returns "gpu 0, tb 1, step 2 (line 7)", without the line if the step was not read from a file.
 std::string named(const Algorithm& algorithm, const StepAt& at) {
   std::string name = name_of(at.gpu, at.block, at.step);
   if (const std::uint32_t line = step_at(algorithm, at).line; line > 0) name += fmt::format(" (line {})", line);
   return name;
 }
 
-// "i[2] of gpus 0-3, i[2] of gpu 4 twice"
+// Returns a text such as "i[2] of gpus 0-3, i[2] of gpu 4 twice".
 std::string told(const std::vector<Contribution>& contributions, bool undefined) {
   std::string text;
   std::size_t groups = 0;

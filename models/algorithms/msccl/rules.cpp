@@ -12,7 +12,7 @@ namespace moire::msccl {
 
 namespace {
 
-// Limits of some runtimes; exceeding them only causes a warning.
+// Limits of some runtimes. An algorithm that exceeds them only causes a warning.
 constexpr std::int32_t usual_channels = 32;
 constexpr std::size_t usual_blocks_of_a_channel = 32;
 constexpr std::size_t usual_nodes = 4096;
@@ -77,8 +77,8 @@ void check_dependency(const Gpu& gpu, std::int32_t g, std::int32_t b, std::int32
   }
 }
 
-// A nop carries an additional dependency of the next step that is no nop. The runtime requires that this step has a
-// dependency of its own, too.
+// A nop is a step that only waits. It carries an additional dependency of the next step that is not a nop. The runtime
+// requires that the latter step has a dependency of its own, too.
 void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Complaints& complaints) {
   bool behind_nop = false;
   for (std::size_t s = 0; s < block.steps.size(); ++s) {
@@ -103,7 +103,8 @@ void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Compla
   }
 }
 
-// The runtime merges consecutive reductions that write to the same chunk, and uses the cnt of the last one for all.
+// The runtime merges consecutive reductions that write to the same chunk, and uses the cnt (number of chunks) of the
+// last reduction for all of them.
 void check_fusion(const ThreadBlock& block, std::int32_t g, std::int32_t b, Complaints& complaints) {
   for (std::size_t s = 1; s < block.steps.size(); ++s) {
     const Step& before = block.steps[s - 1];
@@ -127,7 +128,8 @@ struct Ends {
   std::vector<End> receivers;
 };
 
-// Returns the chunk counts of those steps of a block that send or, if not `sending`, of those that receive.
+// Returns the steps of a block that send (if `sending` is true) or receive (if it is false), each with its number of
+// chunks.
 std::vector<std::pair<std::uint16_t, const Step*>> transfers(const ThreadBlock& block, bool sending) {
   std::vector<std::pair<std::uint16_t, const Step*>> counts;
   for (const Step& step : block.steps) {
@@ -139,7 +141,7 @@ std::vector<std::pair<std::uint16_t, const Step*>> transfers(const ThreadBlock& 
 
 void compare_ends(const Algorithm& algorithm, std::tuple<std::int32_t, std::int32_t, std::int32_t> key,
                   const Ends& ends, Complaints& complaints) {
-  if (ends.senders.size() > 1 || ends.receivers.size() > 1) return;  // check_gpu has reported this
+  if (ends.senders.size() > 1 || ends.receivers.size() > 1) return;  // check_gpu() has reported this
   static const ThreadBlock nobody;
   const auto block_of = [&](const std::vector<End>& side) -> const ThreadBlock& {
     return side.empty() ? nobody : algorithm.gpus[side[0].gpu].blocks[side[0].block];

@@ -17,13 +17,13 @@ inline constexpr std::size_t usual_steps = 64;    // MSCCL_MAX_NUM_STEPS of RCCL
 // Checks all rules and reports to `diagnostics`. Returns true if the algorithm keeps all of them.
 bool check_rules(const Algorithm& algorithm, config::Diagnostics& diagnostics);
 
-// Each of these functions checks only the part in its name. So a reader can check one part of a file although it failed
-// to read another part.
+// Each of these functions checks only the part of the algorithm that it names. So read_xml() can check one part of a
+// file although it failed to read another part.
 void check_header(const Algorithm& algorithm, Complaints& complaints);
 void check_block(const Algorithm& algorithm, std::int32_t gpu, std::int32_t block, Complaints& complaints);
 void check_step(const Algorithm& algorithm, std::int32_t gpu, std::int32_t block, std::int32_t step,
                 Complaints& complaints);
-void check_gpu(const Algorithm& algorithm, std::int32_t gpu, Complaints& complaints);  // the blocks of a GPU together
+void check_gpu(const Algorithm& algorithm, std::int32_t gpu, Complaints& complaints);  // checks the blocks as a whole
 void check_memory(const Algorithm& algorithm, Complaints& complaints);
 void check_connections(const Algorithm& algorithm, Complaints& complaints);
 

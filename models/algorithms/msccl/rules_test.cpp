@@ -102,7 +102,8 @@ TEST_F(Rules, ChunksAreInRange) {
   step(1, 0).src_offset = 0;
   refused_for("it reads s[0..1), but there are only 0 chunks of s");
 }
-// Operands that a step does not use may have any value: compilers write the other end's position there.
+// Operands that a step does not use may have any value: compilers write there the position at the other end of the
+// connection.
 TEST_F(Rules, UnusedOperandsAreFree) {
   step(1, 0).dst_offset = -7;
   step(1, 6).src_offset = 99;

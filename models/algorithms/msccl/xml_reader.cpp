@@ -100,7 +100,8 @@ class Reader {
     return false;
   }
 
-  // True if the node is an element of this name. Warns of other nodes that have content, which the reader then skips.
+  // True if the node is an element with this name. The reader skips all other nodes; those with content cause a
+  // warning.
   bool is_element(const pugi::xml_node& node, std::string_view name) {
     if (node.type() != pugi::node_element) {
       if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)
@@ -122,7 +123,8 @@ class Reader {
     return attributes.integer(which, xml_, name, complaints_, good, least, most);
   }
 
-  // Reads an attribute whose value must be one of a list of words.
+  // Returns the value that `find` knows for the word in an attribute. If it knows none, reports an error and sets
+  // `good` to false.
   template <std::size_t N, class Name, class Find>
   auto word(const XmlAttributes<N>& attributes, std::size_t which, const Name& name, bool& good, const Find& find,
             const char* right) {
@@ -166,7 +168,7 @@ class Reader {
     }
   }
 
-  // Fills in the attributes that files of older compilers do not have.
+  // Fills in the values of attributes that files of older compilers do not have, with a warning.
   void read_as_older(const XmlAttributes<algo::known.size()>& attributes) {
     if (!attributes.has(algo::outofplace)) {
       out_.out_of_place = !out_.in_place;

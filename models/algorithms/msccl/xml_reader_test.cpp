@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Two GPUs exchange their data.
+// A valid file: an all-gather of two GPUs.
 const std::string right =
     R"(<algo name="swap" proto="LL128" nchannels="2" nchunksperloop="4" ngpus="2" coll="allgather" inplace="1" outofplace="0" minBytes="64" maxBytes="9000000000">
   <!-- a comment -->
@@ -95,7 +95,8 @@ TEST(XmlReader, TakesBothSpellings) {
     std::string text = with("allgather", name);
     config::Diagnostics diagnostics;
     const auto a = read_xml_text("a.xml", text, diagnostics);
-    // The output has two chunks, which is reported, but the collective's name must be known.
+    // With a reduce-scatter, the output has only two chunks, which is reported. The test only requires that the
+    // collective's name is known.
     EXPECT_THAT(diagnostics.str(), Not(HasSubstr("unknown")));
   }
 }

@@ -13,7 +13,8 @@ namespace moire::msccl {
 
 namespace {
 
-// XML cannot hold most control characters, not even escaped, so a space replaces each of them.
+// Returns a text as it may stand in an attribute. XML cannot hold most control characters, not even escaped, so a space
+// replaces each of them.
 std::string in_attribute(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
@@ -41,7 +42,7 @@ void write_block(Out out, std::size_t id, const ThreadBlock& block) {
 
 }  // namespace
 
-// Writes text directly: a large all-to-all has half a million elements, and pugixml would build a tree of them first.
+// Writes text without a tree of elements, which pugixml would need: a large all-to-all has half a million elements.
 void write_xml(const Algorithm& algorithm, std::ostream& stream) {
   fmt::memory_buffer buffer;
   const Out out(buffer);

@@ -8,7 +8,8 @@
 
 namespace moire::msccl {
 
-// Equal algorithms give equal bytes; line numbers and the name of the file are not written.
+// Write an algorithm as XML to a stream or a text. Equal algorithms give equal bytes; line numbers and the name of the
+// file are not written.
 void write_xml(const Algorithm& algorithm, std::ostream& out);
 std::string to_xml(const Algorithm& algorithm);
 

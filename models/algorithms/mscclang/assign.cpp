@@ -1,6 +1,7 @@
 // Assigns instructions to thread blocks. With automatic blocks, each end of a connection has a block, and the two ends
-// that a fused instruction uses share a block. Local work goes to a block of its channel: the block whose last
-// instruction has the smallest depth and, if depths are equal, the block with fewer instructions.
+// that a fused instruction uses share a block. Local work goes to one of the blocks of its channel: the block whose
+// last instruction has the smallest depth (longest chain of waits before it) and, if depths are equal, the block with
+// fewer instructions.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -116,7 +117,8 @@ class Assigner {
 
   void add(Id id, std::size_t to) { block(code_.at(id).rank, to).instructions.push_back(id); }
 
-  // Sorts blocks by peers and channel. The runtime starts blocks in this order, so those with equal peers are adjacent.
+  // Sorts blocks by peers and channel, so that blocks with equal peers are adjacent. The runtime starts blocks in this
+  // order.
   static void sort(std::vector<Block>& blocks) {
     std::stable_sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
       return std::tie(a.send, a.recv, a.channel) < std::tie(b.send, b.recv, b.channel);
@@ -125,7 +127,7 @@ class Assigner {
 
   struct Owner {
     std::int32_t block = -1;
-    std::int32_t other = msccl::none;  // peer of the end that shares the block
+    std::int32_t other = msccl::none;  // peer of the other end that shares this block
   };
 
   const Code& code_;

@@ -5,8 +5,8 @@
 
 namespace moire::mscclang {
 
-// Throws ProgramError if the thread blocks or channels that the program names are impossible, or if a limit of the
-// runtime is exceeded.
+// Returns the algorithm of thread blocks. Throws ProgramError if the thread blocks or channels that the program names
+// are impossible, or if a limit of the runtime is exceeded.
 msccl::Algorithm compile(const Program& program);
 
 }  // namespace moire::mscclang

@@ -1,9 +1,10 @@
 // Chooses channels where the program leaves thread blocks to the compiler.
 //
 // A chain of fused instructions is a flow. The transfers of a flow share a channel, and on each rank between its ends
-// one thread block receives from the previous rank and sends to the next. Flows over the same hops share a channel.
-// Other flows that share a connection get different channels while free channels are left, so that each flow has its
-// own thread blocks. A transfer outside of flows uses channel 0 unless the program names another channel.
+// one thread block receives from the previous rank of the flow and sends to the next rank of the flow. Flows over the
+// same hops share a channel. Other flows that share a connection get different channels while free channels are left,
+// so that each flow has its own thread blocks. A transfer outside of flows uses channel 0 unless the program names
+// another channel.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::int32_t most_channels = 32;
 
-struct Key {  // names a connection, or one direction of a thread block
+struct Key {  // a connection, or the peer of a thread block in one direction
   std::int32_t replica = 0;
   std::int32_t channel = 0;
   std::int32_t rank = 0;
@@ -84,8 +85,7 @@ class Connector {
   std::int32_t from(Id t) const { return code_.at(code_.transfer(t).sender).rank; }
   std::int32_t to(Id t) const { return code_.at(code_.transfer(t).receiver).rank; }
 
-  // True if one thread block on this channel can serve transfer `at` of the flow and the next one. The block belongs to
-  // the rank that receives transfer `at` and sends the next.
+  // True if, on this channel, one thread block can receive transfer `at` of the flow and send the transfer after it.
   bool joins(const Flow& flow, std::size_t at, std::int32_t channel) const {
     const std::int32_t before = from(flow.transfers[at]);
     const std::int32_t rank = to(flow.transfers[at]);
@@ -120,8 +120,8 @@ class Connector {
     return 0;
   }
 
-  // Gives all transfers of the flow the channel. A fused instruction that no thread block of the channel can serve is
-  // split into its receive and its send.
+  // Gives the channel to all transfers of the flow. If no thread block of the channel can serve a fused instruction,
+  // splits it into its receive and its send.
   void place(const Flow& flow, std::int32_t channel) {
     for (std::size_t i = 0; i < flow.transfers.size(); ++i) {
       const Id t = flow.transfers[i];
@@ -140,7 +140,7 @@ class Connector {
 
   Code& code_;
   std::vector<Flow> flows_;
-  Map owner_;    // connection -> route
+  Map owner_;    // connection -> route (hops of the flows that may use it)
   Map send_of_;  // rank and the peer that a block receives from -> the peer that this block sends to
   Map recv_of_;  // rank and the peer that a block sends to -> the peer that this block receives from
 };

@@ -1,7 +1,7 @@
 // Chooses channels where the program names thread blocks. A thread block has one channel, and both ends of a transfer
 // use the same channel. So blocks that exchange chunks, directly or through other blocks, form a group with one
-// channel. The program may name the channel for any transfer of the group. Otherwise, the group gets the first channel
-// on which no other block of a rank has the same peer and direction.
+// channel. If the program names a channel for a transfer of the group, the group has this channel. Otherwise, the group
+// gets the first channel on which no other block of a rank has the same peer and direction.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Connector {
  private:
   struct Block {
     std::size_t parent = 0;
-    Id sends = nobody;  // the first instruction that sends
+    Id sends = nobody;  // the first instruction of the block that sends
     Id recvs = nobody;
     std::int32_t channel = -1;  // of the group; valid only in the block that is the root of the group
     Id named_by = nobody;       // the transfer for which the program names the channel
@@ -116,8 +116,8 @@ class Connector {
     return {is.rank, sending ? code_.to(is) : code_.from(is), sending, is.replica, channel};
   }
 
-  // Gives the group the channel if, on this channel, no other block uses one of the group's ends of connections. If two
-  // blocks of a group need the same connection, no channel is possible.
+  // Gives the channel to the group and returns true, unless another block uses one of the group's ends of connections
+  // on this channel. If two blocks of the group need the same connection, this fails for every channel.
   bool take(const std::vector<Id>& group, std::int32_t channel) {
     std::vector<End> added;
     for (const Id t : group) {
@@ -172,7 +172,7 @@ class Connector {
   Code& code_;
   std::map<Name, std::size_t> names_;
   std::vector<Block> blocks_;
-  std::map<End, std::pair<std::size_t, Id>> owners_;  // the block, and one of its transfers
+  std::map<End, std::pair<std::size_t, Id>> owners_;  // by end: the block that uses it, and one of its transfers
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ using ir::Op;
 constexpr std::size_t most_steps = 256;
 constexpr std::int32_t most_channels = 32;
 
-// Finds the waits of one rank that neither the order within a thread block nor another wait implies.
+// Finds the waits of one rank that are needed, because neither the order within a thread block nor another wait implies
+// them.
 class NeededWaits {
  public:
   NeededWaits(const Code& code, const Waits& waits, const Assignment& assignment, const std::vector<std::int32_t>& turn)
@@ -32,7 +33,7 @@ class NeededWaits {
     needed_.resize(code.instructions.size());
   }
 
-  // `order`: the rank's instructions in the order of the schedule.
+  // `order` has the rank's instructions in the order of the schedule.
   void walk(std::int32_t rank, const std::vector<Id>& order) {
     const auto& blocks = assignment_.blocks[static_cast<std::size_t>(rank)];
     if (code_.program->options().gather_waits) {
@@ -51,7 +52,8 @@ class NeededWaits {
   }
   std::int32_t turn(Id id) const { return turn_[static_cast<std::size_t>(id)]; }
 
-  // True if the runtime can do both reductions in one pass. It does so unless the second one has a wait of its own.
+  // True if the runtime can do both reductions in one pass. The runtime does so unless the second reduction has a wait
+  // of its own.
   bool one_pass(Id a, Id b) const {
     const Instruction& first = code_.at(a);
     const Instruction& second = code_.at(b);
@@ -110,9 +112,9 @@ class NeededWaits {
   const Waits& waits_;
   const Assignment& assignment_;
   const std::vector<std::int32_t>& turn_;
-  std::vector<std::int32_t> index_;     // position in its block
-  std::vector<std::int32_t> known_at_;  // index into known_ once the instruction is done
-  std::vector<std::vector<Id>> early_;  // waits that gather() moved here from later reductions of the same pass
+  std::vector<std::int32_t> index_;     // by instruction: position in its block
+  std::vector<std::int32_t> known_at_;  // by instruction: index into known_ of what its end conveys
+  std::vector<std::vector<Id>> early_;  // waits of later reductions of the same pass
   std::vector<std::vector<Id>> needed_;
   std::vector<std::vector<std::int32_t>> known_;  // each entry has, by block, the last step known to be done
   std::vector<std::int32_t> now_;                 // by block: index into known_ of what the block knows now
@@ -222,7 +224,8 @@ class Emitter {
     step.count = static_cast<std::uint16_t>(is.count);
     put(step.src_buffer, step.src_offset, rank, is.src);
     put(step.dst_buffer, step.dst_offset, rank, is.dst);
-    // An unused operand names the other end's place, to help readers of the file.
+    // The file states the place at the other end of the connection for an operand that a step does not use. This helps
+    // people who read the file.
     if (is.type == Op::recv || is.type == Op::recv_copy_send) {
       const Instruction& sender = code_.at(code_.transfer(is.in).sender);
       put(step.src_buffer, step.src_offset, sender.rank, sender.src.index >= 0 ? sender.src : sender.dst);
@@ -250,7 +253,7 @@ class Emitter {
   const std::vector<std::vector<Id>>& needed_;
   std::vector<std::int32_t> step_;
   std::vector<bool> flagged_;
-  std::vector<std::vector<std::int32_t>> scratch_;  // rank, scratch buffer: its first chunk in the runtime's scratch
+  std::vector<std::vector<std::int32_t>> scratch_;  // by rank and scratch buffer: its first chunk in the scratch
   std::vector<std::int32_t> scratch_chunks_;
 };
 

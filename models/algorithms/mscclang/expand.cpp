@@ -1,6 +1,6 @@
 // Replicates the program: every operation becomes `instances` times `parts` operations, each on a share of the data.
-// Moving data in parts gives the same result as moving the whole, so this is right for every program. The compiler
-// finds hazards afterwards, between the parts.
+// Data that move in parts give the same result as data that move as a whole, so this is right for every program. A
+// later pass (hazards.cpp) finds which parts must wait for which.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Cutting {
   std::int32_t factor = 1;     // parts that each chunk is cut into
   std::int32_t copies = 1;     // instances with Replication::blocked
   std::int32_t instances = 1;  // instances with Replication::interleaved
-  std::int32_t parts = 1;      // the largest number of parts of any operation
+  std::int32_t parts = 1;      // number of parts of the operation that has most
 };
 
 Cutting cutting(const Program& program) {
@@ -103,7 +103,7 @@ class Expansion {
     for (std::int32_t share = 0; share < shares; ++share) {
       const std::int32_t instance = share / operation.parts;
       const std::int32_t replica = (copy * cut_.instances + instance) * cut_.parts + share % operation.parts;
-      // MSCCL's runtime limits the chunks of one step.
+      // MSCCL's runtime limits the chunks of one step, so larger shares become several instructions.
       const auto most = static_cast<std::int32_t>(msccl::most_chunks);
       const std::int32_t pieces = (size + most - 1) / most;
       for (std::int32_t piece = 0; piece < pieces; ++piece) {

@@ -1,6 +1,6 @@
-// Fuses a receive and the first send of the chunks that it wrote into recv-copy-send or recv-reduce-copy-send. If no
-// other instruction reads the sum and the result does not need it, the two become recv-reduce-send, which does not
-// store the sum.
+// Fuses a receive and the first send of the chunks that it wrote. A receive that copies becomes a recv-copy-send, a
+// receive that reduces becomes a recv-reduce-copy-send. If no other instruction reads the sum and the result does not
+// need it, the latter becomes a recv-reduce-send, which does not store the sum.
 #include <algorithm>
 
 #include "models/algorithms/mscclang/instruction.hpp"
@@ -16,7 +16,7 @@ struct Fate {
   Id send = nobody;  // the first send that could be fused with the receive
   Id last_reader = nobody;
   std::int32_t readers = 0;
-  std::int32_t lost = 0;  // number of these chunks that are overwritten or are not part of the result
+  std::int32_t lost = 0;  // number of these chunks that the result does not need
 };
 
 bool receives(const Instruction& i) { return i.in != nobody; }
@@ -95,7 +95,8 @@ class Fates {
   std::vector<Id> writer_;  // by slot
 };
 
-// Fused transfers share a channel. This class finds out whether the channels that the program names allow a fusion.
+// The transfer that a fused instruction receives and the transfer that it sends share a channel. This class finds out
+// whether the channels that the program names allow a fusion.
 class Channels {
  public:
   explicit Channels(const Code& code) {

@@ -1,5 +1,6 @@
 // The data that the compiler's passes share: the instructions of all ranks in the order of the trace, and the transfers
-// between instructions. Chunks are counted after replication, as MSCCL's runtime counts them.
+// between instructions. Replication repeats every operation for each instance and part. Chunks are counted after
+// replication, as MSCCL's runtime counts them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace moire::mscclang {
 using Id = std::int32_t;  // index of an instruction or a transfer
 inline constexpr Id nobody = -1;
 
-struct Operand {  // a place on the instruction's rank
+struct Operand {  // a position in a buffer of the instruction's rank
   std::int32_t buffer = -1;
   std::int32_t index = -1;
   bool operator==(const Operand&) const = default;
@@ -22,11 +23,11 @@ struct Instruction {
   ir::Op type = ir::Op::none;
   bool removed = false;  // true: fused into another instruction
   std::int32_t rank = 0;
-  std::int32_t replica = 0;  // number of the instance and part; each replica has its own channels and thread blocks
+  std::int32_t replica = 0;  // index of instance and part; each replica has its own channels and blocks
   Operand src;               // where it reads, if it reads
   Operand dst;               // where it writes, or reads and writes
   std::int32_t count = 0;
-  Id in = nobody;  // received transfer
+  Id in = nobody;  // the transfer that the instruction receives
   Id out = nobody;
   Id fused = nobody;          // the send that was fused into this receive
   std::int32_t block = -1;    // the thread block that the program names; -1: none
@@ -37,7 +38,7 @@ struct Instruction {
 struct Transfer {
   Id sender = nobody;
   Id receiver = nobody;
-  std::int32_t channel = -1;  // within its replica
+  std::int32_t channel = -1;  // number of the channel among those of the replica
 };
 
 struct Code {
@@ -45,10 +46,10 @@ struct Code {
   std::vector<Instruction> instructions;
   std::vector<Transfer> transfers;
   std::vector<std::vector<Id>> by_rank;            // in the order of the trace
-  std::vector<std::vector<std::int32_t>> lengths;  // by rank, then buffer
+  std::vector<std::vector<std::int32_t>> lengths;  // number of chunks, by rank and buffer
   std::vector<std::vector<Range>> results;         // by rank
   std::int32_t replicas = 1;
-  std::int32_t chunks = 1;  // of the largest input or output of any rank
+  std::int32_t chunks = 1;  // number of chunks of the largest input or output
 
   Instruction& at(Id id) { return instructions[static_cast<std::size_t>(id)]; }
   const Instruction& at(Id id) const { return instructions[static_cast<std::size_t>(id)]; }
@@ -57,7 +58,7 @@ struct Code {
 
   std::int32_t to(const Instruction& i) const { return i.out < 0 ? msccl::none : at(transfer(i.out).receiver).rank; }
   std::int32_t from(const Instruction& i) const { return i.in < 0 ? msccl::none : at(transfer(i.in).sender).rank; }
-  // The channel that the program names for a transfer; -1: none.
+  // Returns the channel that the program names for a transfer; -1: none.
   std::int32_t wish(Id of) const { return at(transfer(of).receiver).channel; }
   std::string statement(Id id) const;
 };
@@ -77,7 +78,8 @@ class SlotRow {
 
 Code expand(const Program& program);
 
-// Fuses receives and sends of the same chunks into one instruction. Dependencies still point forward in trace order.
+// Fuses receives and sends of the same chunks into one instruction. An instruction still waits only for instructions
+// that come earlier in the trace.
 void fuse(Code& code);
 void part(Code& code, Id fused);  // undoes one fusion
 
@@ -85,17 +87,17 @@ void part(Code& code, Id fused);  // undoes one fusion
 void connect_automatic(Code& code);
 void connect_manual(Code& code);
 
-// For each instruction, the instructions of its rank that must finish first: those that wrote what it reads, and those
-// that read or wrote what it overwrites.
+// Waits has for each instruction the instructions of its rank that must finish first. hazards() returns them: the
+// instructions that wrote what the instruction reads, and those that read or wrote what it overwrites.
 using Waits = std::vector<std::vector<Id>>;
 Waits hazards(const Code& code);
 
 struct Schedule {
-  std::vector<Id> order;            // all ranks; each instruction comes after those it waits for
+  std::vector<Id> order;            // of all ranks; each instruction comes after those that it waits for
   std::vector<std::int32_t> depth;  // by instruction: length of the longest chain of waits before it
 };
-// Empty if the search finds no order in which every connection's receives follow the order of its sends. Without
-// fusion, such an order always exists.
+// Returns nothing if the search finds no order in which every connection's receives follow the order of its sends.
+// Without fusion, such an order always exists.
 std::optional<Schedule> schedule(const Code& code, const Waits& waits);
 
 // The thread block of each instruction, by rank.

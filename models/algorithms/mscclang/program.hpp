@@ -44,7 +44,8 @@ struct Options {
   std::string name;
   ir::Collective collective = ir::Collective::all_reduce;
   std::int32_t ranks = 0;
-  // Number of chunks in the whole buffer. For all-gather, reduce-scatter and all-to-all: in one rank's part of it.
+  // Number of chunks in the whole buffer or, for all-gather, reduce-scatter and all-to-all, in one rank's part of the
+  // whole buffer.
   std::int32_t chunk_factor = 1;
   bool in_place = true;
   ir::Protocol protocol = ir::Protocol::simple;
@@ -54,15 +55,15 @@ struct Options {
   std::int32_t root = 0;  // of broadcast and reduce
   bool stated = true;     // false: the program defines its own buffers and result; the collective is only a name
   bool fuse = true;
-  // Moves the waits of consecutive local reductions into one chunk before the first of these reductions, so that the
-  // runtime adds all sources in one pass.
+  // Concerns consecutive local reductions that add to the same chunk. If true, their waits move before the first of
+  // these reductions, so that the runtime adds all sources in one pass.
   bool gather_waits = false;
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
 };
 
 // Where an operation runs; -1 leaves the choice to the compiler. Only Blocks::manual makes operations run on the thread
-// blocks that are named here. With Blocks::automatic, too, operations that name different blocks are not fused.
+// blocks that are named here. Operations that name different blocks are not fused, not even with Blocks::automatic.
 struct Placement {
   std::int32_t send_block = -1;
   std::int32_t recv_block = -1;
@@ -80,12 +81,13 @@ class Program;
 // A reference to chunks of one rank. Using the reference after its chunks were overwritten is an error.
 class Chunk {
  public:
-  // Copies to the same position on another rank, to a given place, or after the last chunk of a scratch buffer.
+  // Copies to the same position on another rank, to a given place, or after the last chunk of a scratch buffer. Returns
+  // a reference to the copy.
   Chunk copy(std::int32_t rank, Placement placement = {}, Location where = Location::current()) const;
   Chunk copy(std::int32_t rank, Buffer buffer, std::int32_t index, Placement placement = {},
              Location where = Location::current()) const;
   Chunk copy(std::int32_t rank, Buffer scratch, Placement placement = {}, Location where = Location::current()) const;
-  // Adds `other` to these chunks; both must have the same length.
+  // Adds `other` to these chunks and returns a reference to the sum. Both must have the same number of chunks.
   Chunk reduce(const Chunk& other, Placement placement = {}, Location where = Location::current()) const;
 
   // Compresses to a given place of this rank, or after the last chunk of a scratch buffer. Encoded chunks may be copied
@@ -115,7 +117,8 @@ class Chunk {
 class Program {
  public:
   explicit Program(Options options);
-  // A custom collective: `initial` says what each rank's buffers hold at the start.
+  // Makes the program of a custom collective. `initial` states which chunks of each rank's buffers hold data at the
+  // start.
   Program(Options options, std::vector<InitialBuffers> initial);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -142,19 +145,21 @@ class Program {
 
   // Front ends such as the Python module call these functions. `where` is a line of the user's program.
   Chunk take(const Place& place, std::int32_t count, const Where& where);
-  // `kind`: copy, encode or decode.
+  // `kind` is copy, encode or decode.
   Chunk copy(const Chunk& from, const Place& to, Placement placement, const Where& where,
              Operation::Kind kind = Operation::Kind::copy);
   Chunk reduce(const Chunk& into, const Chunk& from, Placement placement, const Where& where);
   void parallel(std::int32_t parts, const Where& where);
 
-  // Describes the first output chunk whose value is not what the collective requires; empty if there is none.
+  // Returns a message about the first output chunk whose value is not what the collective requires; empty if there is
+  // none.
   std::optional<std::string> check() const;
 
   const Options& options() const { return options_; }
   const Trace& trace() const { return trace_; }
 
-  // Returns the name under which traces know a place. Where input and output share memory, it is the same for both.
+  // Returns the place under which traces record the memory of `place`. In an in-place program, a place of the input and
+  // a place of the output that share memory have the same canonical place.
   Place canonical(Place place) const;
   const Values& values() const { return values_; }
   ValueId value(const Place& place) const;
@@ -173,7 +178,8 @@ class Program {
   [[noreturn]] void fail(const Where& where, config::Problem problem) const;
   void must_lie_inside(const Place& place, std::int32_t count, const Where& where) const;
   void must_be_current(const Chunk& chunk, const Where& where) const;
-  // `used`: what is done with the chunks, for the message.
+  // Throws ProgramError unless the chunks are encoded (or, if `encoded` is false, not encoded). `used` and `remedy` are
+  // parts of the message: what the program does with the chunks, and what would be right.
   void must_be_encoded(const Chunk& chunk, bool encoded, const char* used, const char* remedy,
                        const Where& where) const;
   void must_be_placed(const Placement& placement, const Where& where) const;

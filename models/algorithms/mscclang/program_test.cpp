@@ -248,7 +248,8 @@ TEST(Compiler, MessagesOfMoreChunksThanAStepTakesAreCut) {
 }
 
 TEST(Compiler, WaitsImpliedByOthersAreLeftOut) {
-  // Rank 0 receives from 1 into a, copies a to b and sends b to 2: the send only has to wait for the copy.
+  // Rank 0 receives from rank 1 into a, copies a to b and sends b to rank 2. The send needs one wait, for the copy, so
+  // no nop (a step that only waits) is necessary.
   Program p({.name = "p", .ranks = 3, .chunk_factor = 1});
   const Buffer a = p.scratch("a");
   const Buffer b = p.scratch("b");

@@ -1,5 +1,5 @@
-// Compiles every program that comes with Moire at several sizes. Each one must give the result of its collective, have
-// no races and keep the rules of MSCCL's runtime.
+// Compiles every program that comes with Moire for several machines and parameters. Each algorithm must give the result
+// of its collective, have no races and keep the rules of MSCCL's runtime.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ std::vector<Case> cases(const std::string& program) {
   if (program == "broadcast_chain") all.push_back({"{chunks: 9, instances: 2}", {1, 5}});
   if (program == "broadcast_chain_encoded") all.push_back({"{chunks: 9, coders: 4, instances: 2}", {1, 5}});
   if (program == "all_reduce_hierarchical") all.push_back({"{}", {4, 8}});
-  if (program == "all_to_all_three_step") all.push_back({"{}", {3, 9}});  // 81 chunks in a message take two steps
+  if (program == "all_to_all_three_step") all.push_back({"{}", {3, 9}});  // 81 chunks, two steps
   return all;
 }
 
@@ -61,7 +61,7 @@ TEST_P(ShippedProgram, DoesWhatItsCollectiveAsks) {
       continue;
     }
     const std::string errors = diagnostics.str();
-    // A refusal is right only where the program cannot be written for this machine.
+    // A program may refuse a machine only because of its number of GPUs or nodes.
     EXPECT_TRUE(errors.find("power of two") != std::string::npos ||
                 errors.find("the program is for 2") != std::string::npos)
         << errors;

@@ -1,6 +1,6 @@
-// Compares this compiler with the public compiler (msccl-tools), whose counts are in the manifest of the shared data.
-// The programs are written anew here or come with Moire. Steps, thread blocks, steps of the longest thread block, and
-// connections may be at most 10 % more.
+// Compares the results of this compiler with those of the public compiler (msccl-tools), whose counts are in the
+// manifest of the shared data. The programs are those that come with Moire, or are written below. Of steps, thread
+// blocks, steps of the longest thread block, and connections, this compiler may need at most 10 % more.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,8 @@ Algorithm shipped(const std::string& name, const std::string& parameters, Shape 
   return *made;
 }
 
-// All-gather of four GPUs in the pairs (0, 1) and (2, 3). Each part crosses to the other pair once.
+// All-gather of four GPUs in two pairs: (0, 1) and (2, 3). Each part is sent to the other pair once and then forwarded
+// inside that pair.
 Algorithm pcie_all_gather() {
   Program p({.name = "pairs", .collective = Collective::all_gather, .ranks = 4, .instances = 2});
   for (const std::int32_t side : {0, 1}) {
@@ -68,7 +69,8 @@ Algorithm pcie_all_reduce() {
   return compile(p);
 }
 
-// Two chains of four GPUs: sums go along the chain, and the result goes back.
+// All-reduce over two chains of four GPUs. In each chain, the sum goes from the first GPU to the last, and the result
+// goes back.
 Algorithm pcie_chains() {
   Options options{.name = "chains", .ranks = 4, .chunk_factor = 2, .instances = 4};
   options.blocks = Blocks::manual;
@@ -155,7 +157,7 @@ std::map<std::string, Make> makers() {
 
 struct Counts {
   std::size_t steps = 0;
-  std::size_t blocks = 0;  // of the GPU that has most
+  std::size_t blocks = 0;  // number on the GPU that has most
   std::size_t longest = 0;
   std::size_t connections = 0;
   std::string text() const { return fmt::format("{:5} {:4} {:4} {:5}", steps, blocks, longest, connections); }
@@ -196,10 +198,11 @@ TEST(PublicCompiler, NeedsNoFewerStepsBlocksOrConnections) {
     };
     at_most(ours.steps, theirs.steps);
     at_most(ours.blocks, theirs.blocks);
-    // The same steps on fewer blocks make longer blocks.
+    // If our algorithm has no more steps but fewer thread blocks, its blocks are longer, and their length is not
+    // compared.
     if (ours.blocks >= theirs.blocks || ours.steps > theirs.steps) at_most(ours.longest, theirs.longest);
     at_most(ours.connections, theirs.connections);
-    // Our algorithm runs at every size at which the public compiler's algorithm runs.
+    // Our algorithm must finish at every size at which the algorithm of the public compiler finishes.
     EXPECT_LE(msccl::check(made).deadlock.chunks_per_call_le,
               record["hangs_if_chunks_per_call_le"].get<std::uint32_t>());
     EXPECT_EQ(made.chunks, record["nchunksperloop"].get<int>());

@@ -1,5 +1,5 @@
-// Compiles random programs. Their thread blocks must compute what the operations compute one after the other, without
-// races and with every kind of replication.
+// Compiles random programs with every kind of replication. The thread blocks must compute what the operations of the
+// program compute one after the other, without races.
 #include "tests/support/random_program.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(RandomPrograms, ComputeWhatTheirOperationsSay) {
       }
     }
   }
-  EXPECT_GT(fused, 1000U);  // otherwise the programs test too little
+  EXPECT_GT(fused, 1000U);  // otherwise too few programs test fusion
   EXPECT_GT(nops, 1000U);
   EXPECT_GT(codings, 1000U);
 }

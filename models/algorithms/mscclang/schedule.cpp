@@ -1,7 +1,8 @@
 // Finds one order of all instructions. Every thread block runs its instructions in this order. Instructions with the
-// smallest depth (longest chain of waits before them) come first. Among equal depths, instructions with the greatest
-// height (longest chain of waits after them) come first. Receives of a connection follow the order of its sends. If
-// receives then wait for each other, their sends are put in the order of the program, and the search starts again.
+// smallest depth (longest chain of waits before them) come first. Among instructions of equal depth, those with the
+// greatest height (longest chain of waits after them) come first. Receives of a connection follow the order of its
+// sends. If receives then wait for each other in a cycle, their sends are put in the order of the program, and the
+// search starts again.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -39,7 +40,7 @@ class Scheduler {
 
  private:
   struct Connection {
-    std::deque<Id> sent;  // transfers whose send has been ordered and whose receive has not
+    std::deque<Id> sent;  // transfers whose send is in the order and whose receive is not yet
   };
   using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, Id>;
 
@@ -110,8 +111,8 @@ class Scheduler {
     ready_.push(key(id));
   }
 
-  // Finds the order. Returns false if some instructions never become ready, because receives wait for each other's turn
-  // in their connections.
+  // Finds the order. Returns false if some instructions never become ready, because receives of different connections
+  // wait for each other.
   bool list() {
     count_waits();
     order_.clear();

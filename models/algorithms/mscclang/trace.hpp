@@ -11,7 +11,7 @@
 
 namespace moire::mscclang {
 
-// The id 0 is the input, 1 is the output; ids from 2 are scratch buffers.
+// A buffer of a program, which every rank has. The id 0 is the input, 1 is the output; ids from 2 are scratch buffers.
 struct Buffer {
   std::int32_t id = 0;
   bool is_scratch() const { return id >= 2; }
@@ -58,7 +58,7 @@ struct Range {
 struct Trace {
   std::vector<Operation> operations;  // their places are canonical: see Program::canonical
   std::vector<std::string> files;
-  std::vector<std::string> scratch_names;  // of buffer 2, 3, ...
+  std::vector<std::string> scratch_names;  // of the buffers with ids 2, 3, ...
   // By rank, then buffer: number of chunks. 0 for an input or output that lies inside the other buffer.
   std::vector<std::vector<std::int32_t>> lengths;
   // By rank: the chunks whose values must be kept to the end. Values of other chunks may be lost.
@@ -68,8 +68,9 @@ struct Trace {
   std::string text(const Operation& operation) const;  // "ring.py:12: copy of rank 0 input[1] to rank 1 input[1]"
 };
 
-// The value of a chunk: one rank's contribution or a sum. Each contribution has a 64-bit hash, and a value's
-// fingerprint is the sum of the hashes of its contributions. So values with equal fingerprints are taken to be equal.
+// The value of a chunk: the contribution of one rank (an input chunk) or a sum of contributions. Each contribution has
+// a 64-bit hash, and a value's fingerprint is the sum of the hashes of its contributions. Values with equal
+// fingerprints are treated as equal.
 using ValueId = std::int32_t;
 inline constexpr ValueId no_value = -1;
 
@@ -85,7 +86,7 @@ class Values {
     const Value& is = all_[static_cast<std::size_t>(value)];
     return {is.left, is.index};
   }
-  std::string text(ValueId value) const;  // "rank 0 [3] + rank 1 [3]"
+  std::string text(ValueId value) const;  // such as "rank 0 [3] + rank 1 [3]"
   std::size_t size() const { return all_.size(); }
 
   static std::uint64_t fingerprint_of(std::int32_t rank, std::int32_t index);

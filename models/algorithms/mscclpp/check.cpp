@@ -15,7 +15,7 @@ namespace moire::mscclpp {
 
 namespace {
 
-// Adds the faults of one cut to the verdict; a fault that several cuts show appears once.
+// Adds the faults of a run with the cut `cut` to the verdict. A fault that several cuts show is added once.
 void merge(const Plan& plan, Cut cut, Outcome outcome, Verdict& verdict) {
   for (Fault& fault : outcome.faults) {
     if (cut.scratch_slots < cut.slices) {
@@ -74,7 +74,7 @@ void report(const Plan& plan, const Verdict& verdict, config::Diagnostics& diagn
   for (const Fault& fault : verdict.faults)
     complaints.error(config::Place{plan.source, fault.line, fault.col}, fault.what, fault.remedy);
   for (std::size_t i = 0; i < verdict.more; ++i)
-    complaints.error(config::Place{plan.source, 0, 0}, {}, {});  // is only counted
+    complaints.error(config::Place{plan.source, 0, 0}, {}, {});  // an error without a text is only counted
 }
 
 std::shared_ptr<const config::Diagnostics> proved(const Plan& plan, const std::string& text) {

@@ -19,12 +19,13 @@ struct Verdict {
   bool states_result = false;  // its collective defines a result
   std::vector<Fault> faults;
   std::size_t more = 0;          // number of faults that are not listed
-  std::uint64_t operations = 0;  // operations that were run, over all cuts
+  std::uint64_t operations = 0;  // operations run, over all ways to cut chunks into slices
 
   bool has(Fault::Kind kind) const;
 };
 
-// Reports broken rules and limits to `diagnostics`. A plan that breaks a rule is not run.
+// Returns the verdict on a plan. Reports broken rules and limits to `diagnostics`. A plan that breaks a rule is not
+// run.
 Verdict check(const Plan& plan, config::Diagnostics& diagnostics);
 
 // Reports the faults of a verdict as errors.

@@ -26,7 +26,7 @@ Ops operator+(Ops a, const Ops& b) {
   return a;
 }
 
-// Every GPU puts its part into the other's output.
+// Each of two GPUs puts its part into the output of the other GPU.
 Example all_gather(const Ops& before, const Ops& after) {
   return Example::of_two([&](int gpu, int) {
     return std::vector<Ops>{before + Ops{move("put", {at("o", gpu)}, {peers(1, gpu)})} + after};
@@ -95,7 +95,8 @@ TEST(Check, DataBehindAWaitNeedsANop) {
 }
 
 TEST(Check, OrderIsKeptByChannel) {
-  // The second thread block reads what the peer's first block wrote, but waits for the peer's second block.
+  // Block 1 of each GPU waits on channel 1 and then reads what block 0 of the peer wrote. In the right plan, block 0 of
+  // the peer signals on channel 1. In the wrong plan, block 1 of the peer signals on it instead.
   const auto with = [](int channel_of_signal) {
     Example example = Example::of_two([&](int gpu, int) {
       const Ops copy = {move("copy", {at("i", 0)}, {at("s", 0)}), nop(), signal(channel_of_signal),
@@ -110,7 +111,7 @@ TEST(Check, OrderIsKeptByChannel) {
   Example wrong = with(0);
   for (auto& gpu : wrong.gpus) {
     gpu[0].erase(gpu[0].begin() + 3);          // removes the signal on channel 1
-    gpu[1].insert(gpu[1].begin(), signal(1));  // and sends it from the other block
+    gpu[1].insert(gpu[1].begin(), signal(1));  // and adds the signal to the other block
   }
   EXPECT_THAT(errors_of(wrong),
               HasSubstr("race: gpu 0 tb 1 op 3 (get) reads gpu 1 scratch chunk 0, which gpu 1 tb 0 op 0 "
@@ -130,14 +131,14 @@ TEST(Check, OperationsOfABlockNeedANopBetweenThem) {
   };
   EXPECT_THAT(errors_of(twice({}, 0)),
               HasSubstr("put a nop between them: threads of a block do not wait for each other"));
-  // The copy overlaps itself, with or without a nop.
+  // The source and the destination of the second copy overlap, so it is wrong even with a nop before it.
   EXPECT_THAT(errors_of(twice({nop()}, 0)),
               HasSubstr("op 2 (copy) reads gpu 0 scratch chunk 1, which gpu 0 tb 0 op 2 (copy) writes; nothing orders "
                         "the two; choose a source and a destination that do not overlap"));
 }
 
 TEST(Check, ThreadsFindTheirOwnBytesAgain) {
-  // Both copies divide the same run in the same way, so every thread reads what it wrote itself.
+  // Both copies divide the same run of chunks among the threads in the same way, so every thread reads what it wrote.
   Example example;
   example.collective = "allreduce";
   example.in_place = false;
@@ -146,7 +147,7 @@ TEST(Check, ThreadsFindTheirOwnBytesAgain) {
   EXPECT_EQ(errors_of(example), "");
 }
 
-// Each GPU has a port put its part into the other's output.
+// Each of two GPUs puts its part into the output of the other GPU, through a port and by the operation `name`.
 Example over_ports(const std::string& name) {
   return Example::of_two([&](int gpu, int) {
     return std::vector<Ops>{enter() + Ops{move(name, {at("o", gpu)}, {peers(1, gpu)}, over_port), wait(0, "port")}};
@@ -162,7 +163,7 @@ TEST(Check, APutOverAPortReadsItsSourceUntilItIsFlushed) {
   Example flushed = over_ports("pws");
   for (auto& gpu : flushed.gpus) gpu[0].push_back(on_channel("flush", 0, "port"));
   EXPECT_EQ(errors_of(flushed), "");
-  // A put alone tells the peer nothing; a signal that follows it on the same port does.
+  // A put alone does not tell the peer that its data has arrived. A signal that follows the put on the same port does.
   const auto put_and_signal = [](bool signal_first) {
     return Example::of_two([&](int gpu, int) {
       const std::string put = move("put", {at("o", gpu)}, {peers(1, gpu)}, over_port);
@@ -184,7 +185,7 @@ TEST(Check, PutWithSignalNeedsAPort) {
       HasSubstr("gpu 0 tb 0 op 0 (pws) is not over a port channel: the runtime would copy and never signal"));
 }
 
-// All-reduce of two chunks with packets; each GPU reduces one.
+// All-reduce of two chunks with packets. Each of two GPUs computes the sum of one chunk.
 Example packets() {
   Example example = Example::of_two([](int gpu, int peer) {
     return std::vector<Ops>{Ops{move("ppkt", {at("i", peer)}, {peers(2, 0)}),
@@ -225,7 +226,7 @@ TEST(Check, PacketsAndDataDoNotShareScratch) {
               HasSubstr("uses the scratch of gpu 0 for data, but other operations use it for packets"));
 }
 
-// Each GPU reduces a chunk through the switch.
+// All-reduce of two chunks. Each of two GPUs lets the switch sum one chunk over both GPUs and store the sum on both.
 Example switched(const Ops& after) {
   Example example = Example::of_two([&](int gpu, int) {
     return std::vector<Ops>{enter() + Ops{move("glres", {group(gpu)}, {group(gpu)}, over_switch)} + after};
@@ -275,9 +276,10 @@ TEST(Check, BarriersThatCrossDeadlock) {
   EXPECT_THAT(errors, HasSubstr("deadlock: gpu 0 tb 1 op 0 (barrier) waits at barrier 1"));
 }
 
-// One block fills a scratch buffer of one slot in rounds, and another empties it. `credits` slots may be full.
+// In rounds of a pipeline, one block fills a scratch buffer that has one slot, and another block empties it. The first
+// block may fill `credits` slots before the other block empties one, so only one credit is right.
 Example through_scratch(int credits) {
-  constexpr std::uint64_t unit = 1 << 20;  // 64 MiB of scratch for 64 chunks hold one unit each
+  constexpr std::uint64_t unit = 1 << 20;  // each of 64 scratch chunks has 1 MiB of the 64 MiB of scratch
   Example example;
   example.collective = "allreduce";
   example.in_place = false;
@@ -299,7 +301,7 @@ TEST(Check, RoundsOfAPipelineReuseScratchOnlyWithACredit) {
               HasSubstr("gpu 0 tb 0 op 0.2 (copy) writes gpu 0 scratch chunk 0, which gpu 0 tb 1 op 0.2 (copy) reads"));
   EXPECT_THAT(errors_of(through_scratch(2)),
               HasSubstr("(in messages above 1 MiB, whose chunks are larger than their scratch)"));
-  // Smaller messages do not wrap the scratch buffer.
+  // In messages of up to 1 MiB, a chunk takes one round, so its slot is not used again.
   Example small = through_scratch(2);
   small.more += R"(, "max_message_size": 1048576)";
   EXPECT_EQ(errors_of(small), "");
@@ -368,8 +370,8 @@ TEST(Check, WhatIsTooLargeIsNotRun) {
   EXPECT_THAT(errors_of(example), HasSubstr("the plan is too large to be checked"));
 }
 
-// Every operation that moves data, without operands and with too many of them: errors are reported, and absent operands
-// are not accessed.
+// Tests every operation that moves data without operands, with a source only and with a destination only. The checker
+// must report errors and must not access absent operands.
 TEST(Check, OperationsWithoutOperandsAreTold) {
   for (const char* const name :
        {"put",   "pws",  "pwsf", "get",   "copy",   "re",     "res",     "rre",   "rres",   "ppkt",

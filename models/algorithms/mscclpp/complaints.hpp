@@ -1,4 +1,4 @@
-// The error messages of one plan.
+// The class that collects the error messages of one plan.
 #pragma once
 
 #include "sim/formats/complaints.hpp"

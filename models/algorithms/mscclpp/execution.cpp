@@ -19,20 +19,20 @@ namespace {
 using proof::Clock;
 using proof::Knowledge;
 
-constexpr std::size_t most_terms = 4096;  // of a sum; no algorithm adds so many chunks into one
+constexpr std::size_t most_terms = 4096;  // of a sum; further terms are dropped, because no right sum has so many
 
-// An operation of a thread block, to name it in messages and to tell accesses of one operation from others.
+// An operation of a thread block. Messages name it, and accesses of one operation are recognized by it.
 struct Site {
   std::uint32_t gpu = 0;
   std::uint32_t block = 0;
-  std::int32_t op = -1;  // -1: before the call
+  std::int32_t op = -1;  // -1: the call itself, before its first operation
   std::int32_t inner = -1;
 };
 
-// How the threads of a block divide a run of chunks among them.
+// How the threads of a block divide a run (consecutive slices of an operand) among them.
 enum class Grain : std::uint8_t {
-  vector,  // each thread takes 16 bytes in turn
-  packet,  // each thread takes the payload of a packet in turn
+  vector,  // in turn, each thread takes 16 bytes
+  packet,  // in turn, each thread takes the payload of a packet
   whole,   // a proxy takes the whole run
 };
 
@@ -46,7 +46,7 @@ struct Access {
 };
 
 struct Cell {
-  std::vector<std::uint32_t> sum;  // input cells, sorted
+  std::vector<std::uint32_t> sum;  // the input cells whose sum the cell holds, sorted
   bool written = false;
   std::uint32_t packet_writes = 0;
   Access write;
@@ -55,7 +55,7 @@ struct Cell {
 };
 
 struct Semaphore {
-  std::vector<Knowledge> given;  // entry i: what signals 0 to i convey together
+  std::vector<Knowledge> given;  // entry i: the knowledge that signals 0 to i convey together
   std::size_t taken = 0;
 
   void give(const Knowledge& knowledge) {
@@ -79,8 +79,8 @@ struct Worker {  // a thread block
   bool at_barrier = false;
   std::uint32_t time = 0;
   Knowledge knowledge;             // shared by all its threads
-  std::vector<Knowledge> threads;  // what single threads learnt since their last barrier
-  Knowledge from_packets;          // what threads learnt from packets since their last barrier
+  std::vector<Knowledge> threads;  // what thread i learnt since the last barrier of the block
+  Knowledge from_packets;          // what threads learnt from packets since this barrier
 };
 
 class Execution {
@@ -201,7 +201,7 @@ class Execution {
     added.remedy = std::move(remedy);
   }
 
-  // Runs one operation of a thread block. Returns false if the block must wait.
+  // Runs one operation of a thread block. Returns false if the block must wait or has ended.
   bool step(std::size_t index) {
     Worker& w = workers_[index];
     if (ended(w)) return false;
@@ -226,7 +226,7 @@ class Execution {
     return true;
   }
 
-  // A barrier of the block's threads. From now on, all of them know what any of them knew.
+  // Lets the threads of the block meet at a barrier. From now on, each of them knows what any of them knew.
   void meet(Worker& w, std::size_t index) {
     for (const Knowledge& thread : w.threads) w.knowledge.join(thread);
     w.threads.clear();
@@ -314,7 +314,7 @@ class Execution {
     }
   }
 
-  // The peer's semaphore that channel `number` of `gpu` raises.
+  // Returns the semaphore of the peer that channel `number` of `gpu` raises; nothing if the peer has no such channel.
   std::optional<std::tuple<std::size_t, ChannelType, std::uint32_t>> far_end(std::size_t gpu, ChannelType type,
                                                                              std::uint32_t number) const {
     const Channel& channel = plan_.gpus[gpu].of(type)[number];
@@ -328,7 +328,7 @@ class Execution {
     const auto end = far_end(w.gpu, op.channel_type, op.channels[i]);
     Knowledge knowledge = of_thread(w, i);
     if (op.channel_type == ChannelType::port) {
-      // The proxy signals after it has carried out all earlier requests.
+      // The proxy carries out its requests in order. So the signal also conveys what the proxy knew before.
       Knowledge& proxy = port(w.gpu, op.channels[i]);
       proxy.join(knowledge);
       knowledge = proxy;
@@ -344,7 +344,7 @@ class Execution {
     }
     for (std::size_t i = 0; i < op.channels.size(); ++i) {
       Semaphore& semaphore = signals_[{w.gpu, op.channel_type, op.channels[i]}];
-      if (semaphore.given.size() <= semaphore.taken) return true;  // a channel listed twice takes one signal
+      if (semaphore.given.size() <= semaphore.taken) return true;  // a channel listed twice needs one signal only
       Knowledge knowledge = semaphore.given[semaphore.taken++];
       if (op.type == OpType::relaxed_wait) knowledge.visible = Clock();
       thread(w, i).join(knowledge);
@@ -365,7 +365,7 @@ class Execution {
     return true;
   }
 
-  // The cells of an operand: one run, or one for each member of a switch group.
+  // Returns the cells of an operand: one run, or one run for each member of a switch group.
   std::vector<std::vector<std::size_t>> runs(const Worker& w, const Operation& op, const Operand& operand,
                                              std::optional<std::uint32_t> round) const {
     std::vector<std::vector<std::size_t>> all;
@@ -392,7 +392,7 @@ class Execution {
 
   // True if the threads wait for the flags of the packets that they read.
   static bool spins(const Operation& op) {
-    return op.type != OpType::put_packets;  // put over a port: the proxy copies packets as they are
+    return op.type != OpType::put_packets;  // put over a port: its proxy copies packets as they are
   }
 
   bool move(std::size_t index, const Operation& op, std::optional<std::uint32_t> round) {
@@ -415,7 +415,7 @@ class Execution {
         transfer(index, op, at, {from[i]}, {&op.sources[i]}, {&op.destinations[i]}, round,
                  proxied ? std::optional(i) : std::nullopt);
       }
-    } else if (proxied) {  // rppkt: the threads wait for the packets, each channel's proxy puts them
+    } else if (proxied) {  // rppkt: threads wait for the packets, then each channel's proxy puts them
       for (std::size_t i = 0; i < op.destinations.size(); ++i) {
         transfer(index, op, at, from, {&op.sources[0]}, {&op.destinations[i]}, round, i);
       }
@@ -436,8 +436,8 @@ class Execution {
     return true;
   }
 
-  // Writes the sum of the sources to all destinations, cell by cell. `channel`: index of the operation's channel whose
-  // proxy does this; empty if the threads do it.
+  // Writes the sum of the sources to all destinations, cell by cell. If a proxy does this work, `channel` is the index
+  // of its channel among the operation's channels; if the threads do it, `channel` is empty.
   void transfer(std::size_t index, const Operation& op, std::uint32_t at,
                 const std::vector<std::vector<std::vector<std::size_t>>>& from,
                 const std::vector<const Operand*>& sources, const std::vector<const Operand*>& destinations,
@@ -451,7 +451,7 @@ class Execution {
     const Knowledge* known = &w.knowledge;
     Knowledge* proxy = nullptr;
     if (channel) {
-      // The proxy learns what the requesting thread knows; its own operations run one after the other.
+      // The proxy learns what the requesting thread knows. It runs its own operations one after the other.
       proxy = &port(w.gpu, op.channels[*channel]);
       proxy->join(of_thread(w, *channel));
       const std::size_t agent = port_agent(w.gpu, op.channels[*channel]);
@@ -490,7 +490,7 @@ class Execution {
       proxy->over.set(access.agent, access.time);
       proxy->over.join(learnt.over);
     } else if (!learnt.over.empty()) {
-      w.from_packets.join(learnt);  // until the threads meet, each of them knows of its own packets only
+      w.from_packets.join(learnt);  // until the threads meet, each knows only what its own packets told
     }
   }
 
@@ -498,12 +498,12 @@ class Execution {
     return a.agent == b.agent && a.grain == b.grain && a.grain != Grain::whole && a.offset == b.offset &&
            a.length == b.length;
   }
-  // A proxy runs its operations one after the other.
+  // True if one proxy makes both accesses. A proxy runs its operations one after the other.
   bool by_same_proxy(const Access& a, const Access& b) const {
     return a.agent == b.agent && a.agent >= workers_.size();
   }
   bool is_before(const Access& earlier, const Access& later, const Clock& known) const {
-    if (earlier.site == later.site) return earlier.offset == later.offset;  // an operation that overlaps itself
+    if (earlier.site == later.site) return earlier.offset == later.offset;  // else it overlaps itself
     return known.of(earlier.agent) >= earlier.time || same_threads(earlier, later) || by_same_proxy(earlier, later);
   }
 
@@ -511,7 +511,7 @@ class Execution {
     return fmt::format("gpu {} {}", layout_.gpu_of(cell), layout_.name(cell));
   }
 
-  // Reports an access to a user's buffer on a GPU that may not have begun its call.
+  // Reports the access if it uses a user's buffer of a GPU whose call may not have begun.
   void entered(std::size_t cell, const Access& access, const Knowledge& known, const Clock& over, const char* verb) {
     if (layout_.is_scratch(cell)) return;
     const std::size_t call = first_call_ + layout_.gpu_of(cell);
@@ -536,7 +536,8 @@ class Execution {
         fmt::format("{} {} {} {}", name(a), was, name(b), is));
   }
 
-  // Returns what the flags of packets tell about the past of their sender.
+  // Records a read and reports its faults. Returns the accesses that the flag of a packet shows to be over; an empty
+  // clock if the read takes no packet.
   Clock read(std::size_t index, const Access& access, const Knowledge& known, const Clock& over, bool packets) {
     Cell& cell = cells_[index];
     const Site& at = sites_[access.site];
@@ -558,7 +559,7 @@ class Execution {
              const std::vector<std::uint32_t>& sum, bool packets) {
     Cell& cell = cells_[index];
     entered(index, access, known, over, "writes");
-    // Data from before the call is not a write of the plan.
+    // The user wrote the initial data before the call. entered() checks this case, so it is no conflict here.
     const bool initial = cell.written && cell.write.agent >= first_call_;
     if (cell.written && !initial && !is_before(cell.write, access, known.visible)) {
       conflict(cell.write, access, index, "writes", "writes");
@@ -581,7 +582,8 @@ class Execution {
     }
   }
 
-  // When a GPU's call ends, the user may read and overwrite its buffers.
+  // When the call of a GPU ends, the user may read and overwrite the GPU's input and output. Reports accesses that may
+  // not be over by then.
   void end_of_call() {
     std::vector<Knowledge> ends(plan_.gpus.size());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -650,7 +652,8 @@ class Execution {
     }
   }
 
-  // Names a thread block of the peer that still has an operation which would signal on this channel.
+  // Returns the reason why no signal comes over this channel: the operation at which a thread block of the peer waits
+  // instead of signalling, or that the peer has no such channel or has no more signals.
   std::string who_gives(std::size_t gpu, ChannelType type, std::uint32_t channel) const {
     const Channel& here = plan_.gpus[gpu].of(type)[channel];
     const auto peer = static_cast<std::size_t>(here.peer);
@@ -731,10 +734,10 @@ class Execution {
   std::vector<Worker> workers_;
   std::vector<Knowledge> ports_;
   std::vector<std::size_t> first_port_;  // first agent of each GPU's port channels
-  std::size_t first_call_ = 0;           // first of the agents that represent the beginning of each GPU's call
+  std::size_t first_call_ = 0;           // first of the agents that stand for the calls of the GPUs
   std::size_t agents_ = 0;
   std::map<std::tuple<std::size_t, ChannelType, std::int32_t, std::uint32_t>, std::uint32_t> ends_;
-  std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, Semaphore> signals_;  // by the waiting end
+  std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, Semaphore> signals_;  // by waiting end of channel
   std::map<std::pair<std::size_t, std::uint32_t>, Semaphore> device_;
   std::map<std::pair<std::size_t, std::uint32_t>, Barrier> barriers_;
   std::vector<Site> sites_;

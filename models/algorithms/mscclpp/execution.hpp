@@ -1,5 +1,5 @@
-// Runs a plan without time, chunk by chunk. Tracks the contents of memory, what each agent (a thread block, or the
-// proxy of a port) knows about the progress of others, and who waits for whom.
+// Runs a plan without time on slices of chunks (memory.hpp). Tracks the contents of memory, what each agent (a thread
+// block, or the proxy of a port) knows about the progress of others, and who waits for whom.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Fault {
     unwritten,  // a read of memory that nothing has written
     wrong,      // an output chunk does not hold what the collective requires
   } kind = Kind::race;
-  bool after_call = false;  // of a race: the access collides with the user's access after the call has ended
+  bool after_call = false;  // of a race: the access may still happen after the call, when the user accesses memory
   int line = 0;
   int col = 0;
   std::string what;
@@ -26,17 +26,18 @@ struct Fault {
 };
 
 struct Outcome {
-  std::vector<Fault> faults;     // at most one for each operation and kind, and only the first ones
+  std::vector<Fault> faults;     // at most one for each operation and kind; later ones are only counted in `more`
   std::size_t more = 0;          // number of faults that are not listed
   std::uint64_t operations = 0;  // operations that were run
 };
 
 inline constexpr double most_work = 400e6;  // work_of() of the largest plan that is run
 
-// Estimates the work of a run: the terms of sums and the entries of clocks that it handles, and its memory.
+// Returns an estimate of the work of a run without a unit: the terms of sums and entries of vector clocks that the run
+// handles, plus 200 for each slice of memory.
 double work_of(const Plan& plan, Cut cut);
 
-// Runs the plan, which must pass check_rules().
+// Runs the plan, which must pass check_rules(), with chunks cut into slices by `cut`, and returns its faults.
 Outcome execute(const Plan& plan, Cut cut);
 
 }  // namespace moire::mscclpp

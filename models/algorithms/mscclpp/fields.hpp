@@ -1,4 +1,4 @@
-// Reads values of a plan's maps, including words that only plans have.
+// Reads values of a plan's maps, including the names of buffers and channel types, which only plans have.
 #pragma once
 
 #include "models/algorithms/mscclpp/plan.hpp"
@@ -16,7 +16,7 @@ class Fields : public formats::JsonFields {
 
   Fields within(const JsonValue& map, std::string where) const { return {text_, map, std::move(where), complaints_}; }
   Buffer buffer(std::string_view key) const;
-  ChannelType channel_type(std::string_view key) const;  // with the spelling of either schema
+  ChannelType channel_type(std::string_view key) const;  // accepts the spelling of both schemas
 };
 
 }  // namespace moire::mscclpp

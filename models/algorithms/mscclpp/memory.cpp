@@ -13,7 +13,8 @@ constexpr std::uint32_t most_slices = 4096;  // of a chunk
 
 using ir::Collective;
 
-// Chunks of a GPU's buffers as the collective counts them. A plan for in-place calls may name only one buffer.
+// Numbers of chunks in the buffers of a GPU as the collective counts them. A plan for in-place calls may state the
+// number of one buffer only.
 struct Chunks {
   std::uint32_t input = 0;
   std::uint32_t output = 0;
@@ -74,7 +75,7 @@ std::vector<Cut> cuts_of(const Plan& plan) {
   }
   const auto slices = static_cast<std::uint32_t>(shares);
   if (unit == 0) return {{slices, slices}};
-  // Try three granularities: one round per chunk, three rounds, and enough rounds to wrap the scratch buffer.
+  // Try three numbers of rounds per chunk: one, three, and two more than the scratch buffer has slots.
   std::vector<Cut> cuts = {{slices, slices}, {3 * slices, 3 * slices}};
   const std::uint64_t slots = scratch_chunk_bytes(plan) / unit;
   if (plan.reuse_scratch && !scratch_outside && slots > 0 && slots + 2 <= most_slices) {

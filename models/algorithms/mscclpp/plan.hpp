@@ -44,7 +44,7 @@ enum class OpType : std::uint8_t {
   multicast_reduce,         // glres: sum over the group's buffers, into all of them
   multicast_store,          // gstore
   multicast_store_packets,  // gstorepkt
-  pipeline,                 // repeats its inner operations for each unit of the chunks
+  pipeline,                 // repeats its inner operations for each unit of bytes of the chunks
   acquire,                  // waits for a semaphore between blocks of the GPU
   release,                  // raises a semaphore between blocks of the GPU
 };
@@ -67,7 +67,7 @@ struct Operation {
   std::vector<std::uint32_t> channels;  // indices into the GPU's memory channels or ports
   std::vector<Operand> sources;
   std::vector<Operand> destinations;
-  std::uint32_t part = 0;  // the share of this block, if `parts` blocks share the bytes
+  std::uint32_t part = 0;  // index of this block's share, if `parts` blocks share the bytes
   std::uint32_t parts = 1;
   std::uint32_t barrier = 0;
   std::uint32_t barrier_blocks = 0;
@@ -124,7 +124,7 @@ struct Plan {
   ir::Collective collective = ir::Collective::custom;
   bool packets = false;  // protocol LL: scratch holds packets
   bool in_place = false;
-  bool reuse_scratch = false;  // scratch has 64 MiB and is reused
+  bool reuse_scratch = false;  // scratch has 64 MiB; larger chunks reuse it
   bool double_scratch = false;
   std::uint32_t alignment = 16;
   std::uint32_t threads = most_threads;  // per block
@@ -147,7 +147,7 @@ inline constexpr std::uint64_t reused_scratch_bytes = std::uint64_t{64} << 20;
 
 std::string_view to_string(ChannelType type);
 
-// "gpu 1 tb 0 op 3 (rres)"; inside a pipeline "op 3.2".
+// Returns the position of an operation in messages: "gpu 1 tb 0 op 3 (rres)"; inside a pipeline "op 3.2".
 std::string where(std::size_t gpu, std::size_t block, const std::string& op, const Operation& operation);
 
 }  // namespace moire::mscclpp

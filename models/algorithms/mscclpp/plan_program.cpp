@@ -25,15 +25,15 @@ using ir::Op;
 using ir::Rank;
 using ir::Step;
 
-constexpr double signal_bytes = 8;  // a proxy writes a semaphore of 8 bytes
-constexpr double packet_bytes = 2;  // of a packet, for each byte of data
+constexpr double signal_bytes = 8;  // size of the semaphore that a proxy writes
+constexpr double packet_bytes = 2;  // bytes of a packet for each byte of data
 
 // A step of one round of a pipeline, and how much its wait count grows in each round.
 struct Item {
   Step step;
   std::int64_t waits_per_round = 0;
 };
-// Steps that are run `rounds` times, each time on the next `unit` bytes of a run.
+// Steps that are run `rounds` times, each time on the next `unit` bytes of a run of chunks.
 struct Segment {
   std::vector<Item> items;
   std::uint64_t rounds = 1;
@@ -129,9 +129,9 @@ class Compiler {
   }
 
   using Key = std::tuple<std::size_t, std::size_t, std::size_t>;  // GPU, block, operation
-  // A reader polls the flag in each packet. Two semaphores stand for these flags: each of the `writers` operations that
-  // store packets for the reader raises `begun` before its first packet and `done` after its last. Packets that a proxy
-  // puts arrive all at once, so each such put has one semaphore, in `ports`.
+  // A reader polls the flag in each packet. In the channel program, two semaphores replace these flags: each of the
+  // `writers` operations that store packets for the reader raises `begun` before its first packet and `done` after its
+  // last. Packets that a proxy puts arrive all at once, so each such put has one semaphore, in `ports`.
   struct Reader {
     std::uint32_t begun = ir::no_semaphore;
     std::uint32_t done = ir::no_semaphore;
@@ -165,7 +165,7 @@ class Compiler {
       }
     });
     for_each_operation([&](const Key& key, const Operation& op) {
-      if (op.channel_type == ChannelType::port && op.type == OpType::put_packets) return;  // its proxy ignores flags
+      if (op.channel_type == ChannelType::port && op.type == OpType::put_packets) return;  // proxies do not read flags
       std::set<std::pair<Key, std::size_t>> from;
       for (const Operand& source : op.sources) {
         if (!source.packets || source.place == Operand::Place::group) continue;
@@ -263,7 +263,7 @@ class Compiler {
         operation(op.inner[i], number);
       }
     }
-    // Each round waits for the same number of raises again.
+    // Each round waits for as many raises as the first round.
     for (auto& [semaphore, due] : due_) {
       const auto found = before.find(semaphore);
       const std::int64_t each = due - (found == before.end() ? first_due(semaphore) : found->second);
@@ -275,7 +275,8 @@ class Compiler {
     new_segment();
   }
 
-  // A GPU's semaphores are numbered: ends of its memory channels, then of its ports, then those between its blocks.
+  // Returns the semaphore of this GPU's end of a channel. A GPU's semaphores are numbered: first those of its memory
+  // channels, then those of its ports, then those between its blocks.
   std::uint32_t end_of(ChannelType type, std::uint32_t channel) const {
     const Gpu& gpu = plan_.gpus[gpu_];
     return channel + (type == ChannelType::port ? static_cast<std::uint32_t>(gpu.memory.size()) : 0);
@@ -284,7 +285,7 @@ class Compiler {
     const Gpu& gpu = plan_.gpus[gpu_];
     return static_cast<std::uint32_t>(gpu.memory.size() + gpu.ports.size()) + id;
   }
-  // The peer's end of a channel; none if the peer has no such channel.
+  // Returns the semaphore of the peer's end of a channel; no_semaphore if the peer has no such channel.
   std::uint32_t far_end(ChannelType type, std::uint32_t channel) const {
     const Channel& here = plan_.gpus[gpu_].of(type)[channel];
     const Gpu& peer = plan_.gpus[static_cast<std::size_t>(here.peer)];
@@ -296,7 +297,8 @@ class Compiler {
     return ir::no_semaphore;
   }
 
-  // The initial value of a semaphore between blocks counts as raises that need no waiting.
+  // Returns minus the initial value of a semaphore between blocks: so many acquires need not wait for a raise. Returns
+  // 0 for other semaphores.
   std::int64_t first_due(std::uint32_t semaphore) const {
     const std::uint32_t first = between_blocks(0);
     const auto& values = plan_.gpus[gpu_].semaphores;
@@ -321,8 +323,8 @@ class Compiler {
     step.to = at;
     step.far = at != gpu_;
   }
-  // Waits for the semaphores. Only one block may wait for a semaphore, since otherwise it would be open which wait is
-  // met first.
+  // Adds waits for the semaphores. Only one block may wait for a semaphore: with two, the plan would not determine
+  // which of them takes a raise.
   void take(const Operation& op, const std::string& number, const std::vector<std::uint32_t>& semaphores) {
     add(Op::none, Effort::expect);
     for (const std::uint32_t semaphore : semaphores) {
@@ -336,7 +338,7 @@ class Compiler {
     }
   }
 
-  // The bytes of a run that are this block's share: whole units of the plan's alignment.
+  // Returns how many bytes of a run of chunks this block moves, in whole units of the plan's alignment.
   double bytes(const Operation& op, const Operand& operand) const {
     const std::uint64_t units = operand.count * chunk_ / plan_.alignment;
     const auto begin = [&](std::uint64_t part) {
@@ -352,7 +354,7 @@ class Compiler {
     step.to = static_cast<Rank>(to);
   }
 
-  // Asks a proxy to put a run; the semaphore is raised once the run has arrived.
+  // Adds a step that asks a proxy to put `bytes` of a run of chunks and to raise the semaphore once they have arrived.
   void hand_over(const Operation& op, std::size_t i, double bytes, std::uint32_t semaphore, bool far, Effort effort) {
     Step& step = add(Op::hand_over, effort);
     step.to = static_cast<Rank>(plan_.gpus[gpu_].ports[op.channels[i]].peer);
@@ -364,7 +366,7 @@ class Compiler {
   void hand_over_signal(const Operation& op, std::size_t i, Effort effort) {
     hand_over(op, i, signal_bytes, far_end(ChannelType::port, op.channels[i]), true, effort);
   }
-  // The semaphore that is raised whenever a put of this block over the port has arrived.
+  // Returns the semaphore that is raised whenever a put of this block over the port has arrived.
   std::uint32_t done(std::uint32_t port) {
     const auto [found, fresh] = done_.try_emplace({gpu_, block_, port}, 0);
     if (fresh) found->second = semaphore(gpu_, static_cast<Rank>(plan_.gpus[gpu_].ports[port].peer));
@@ -382,7 +384,8 @@ class Compiler {
     }
   }
 
-  // Stores packets to a destination and signals its readers before the first and after the last one.
+  // Adds steps that store packets to a destination. They signal the readers of these packets before the first and after
+  // the last packet.
   void send_packets(const Move& move, double bytes, const Operation& op, std::size_t destination, Effort effort) {
     tell(destination, &Reader::begun);
     this->move(move, bytes, static_cast<std::int32_t>(gpu_), op.destinations[destination].gpu, effort);
@@ -483,8 +486,8 @@ class Compiler {
     }
   }
 
-  // Adds the peers' chunks one after the other, then its own ones. Stores the sum to the first destination, then to the
-  // others.
+  // Adds steps that sum the chunks of the peers, one peer after the other, and then this GPU's chunks. The sum is
+  // stored to the first destination, then to the others.
   void reduce(const Operation& op) {
     const double of_run = bytes(op, op.sources[0]);
     const auto self = static_cast<std::int32_t>(gpu_);
@@ -501,8 +504,8 @@ class Compiler {
     store(op, own, of_run, effort);
   }
 
-  // Stores the result of the move: to local destinations and the first peer in the same step, to each further peer in
-  // another.
+  // Adds steps that store the result of the move: one step for local destinations and the first peer, and one more step
+  // for each further peer.
   void store(const Operation& op, Move move, double of_run, Effort effort) {
     std::vector<std::size_t> own;
     std::vector<std::size_t> peers;
@@ -544,8 +547,7 @@ class Compiler {
           send_packets({.loads = 1, .peer_packet_stores = 1}, bytes(op, op.sources[i]), op, i, next_effort());
         break;
       case OpType::read_put_packets:
-        if (port)
-          move({.packet_loads = 1}, of_run, self, self, next_effort());  // the threads wait until all packets have come
+        if (port) move({.packet_loads = 1}, of_run, self, self, next_effort());  // threads wait for all packets first
         for (std::size_t i = 0; i < op.destinations.size() && !port; ++i)
           send_packets({.packet_loads = i == 0 ? 1U : 0U, .peer_packet_stores = 1}, of_run, op, i, next_effort());
         break;
@@ -578,7 +580,8 @@ class Compiler {
   std::map<Key, Reader> readers_;
   // By operation and index of its destination: the operations that read the packets there.
   std::map<std::pair<Key, std::size_t>, std::vector<Key>> read_by_;
-  // By operation and index of its destination: the semaphore there that a put over a port raises.
+  // By operation and index of its destination: the semaphore at the destination that a put of packets over a port
+  // raises.
   std::map<std::pair<Key, std::size_t>, std::uint32_t> by_port_;
   std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> barriers_;            // GPU, barrier: semaphore
   std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::uint32_t> done_;  // GPU, block, port: semaphore
@@ -589,7 +592,7 @@ class Compiler {
   std::size_t op_ = 0;
   bool refused_ = false;
   std::vector<Segment>* segments_ = nullptr;
-  // By port: the semaphore, and its rank, that each put of packets raises.
+  // By port: the semaphores that puts of packets over the port raise, and the ranks of these semaphores.
   std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, Rank>>> packets_put_;
   std::map<std::uint32_t, std::int64_t> due_;  // by semaphore: raises that the block has waited for so far
 };
@@ -601,7 +604,7 @@ std::uint32_t message_chunks(const Plan& plan) {
   const auto ranks = static_cast<std::uint32_t>(plan.gpus.size());
   const bool gathers = plan.collective == ir::Collective::all_gather;
   if (!plan.in_place) return gathers ? gpu.output_chunks : gpu.input_chunks;
-  // A plan for in-place calls may name only one of both buffers.
+  // A plan for in-place calls may state the number of chunks of input or of output only.
   if (gathers) return gpu.output_chunks > 0 ? gpu.output_chunks : gpu.input_chunks * ranks;
   if (plan.collective == ir::Collective::reduce_scatter)
     return gpu.input_chunks > 0 ? gpu.input_chunks : gpu.output_chunks * ranks;

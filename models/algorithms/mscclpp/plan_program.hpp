@@ -10,11 +10,12 @@
 
 namespace moire::mscclpp {
 
-// Returns the number of chunks that make up a message: those of a rank's input, or for all-gather those of its output.
+// Returns how many chunks make up a message, which is a rank's whole input buffer, or for all-gather its whole output.
 std::uint32_t message_chunks(const Plan& plan);
 
-// Translates the plan for a message of `bytes`. A node has `node` GPUs, whose threads reach each other's memory. The
-// plan must have passed check(). If channel programs cannot express an operation, reports it and returns null.
+// Translates the plan for a message of `bytes`. A node has `node` GPUs. Threads of a GPU reach the memory of all GPUs
+// of their node. The plan must have passed check(). If channel programs cannot express an operation, reports it and
+// returns null.
 std::shared_ptr<const ir::ChannelProgram> plan_program(const Plan& plan, std::uint64_t bytes, std::uint32_t node,
                                                        config::Diagnostics& diagnostics);
 

@@ -31,7 +31,8 @@ struct Endings {
   int stuck = 0;
 };
 
-// Runs the plan with the last of cuts_of(), which is the most demanding way to cut chunks into slices.
+// Runs the plan `times` times in random orders and counts how the runs end. Chunks are cut by the last of cuts_of(): if
+// the plan has pipelines or reuses scratch, this cut has several rounds and reuses scratch.
 Endings run(const Plan& plan, int times, std::uint64_t seed) {
   Endings endings;
   const Cut cut = cuts_of(plan).back();
@@ -60,7 +61,7 @@ TEST_P(AgainstRandom, WhatIsAcceptedComesOutRight) {
   std::mt19937_64 random(20240229);
   int accepted = 0;
   int faulty = 0;
-  int shown = 0;  // faulty mutants that do not end correctly in some execution
+  int shown = 0;  // faulty mutants of which some execution does not end correctly
   for (int i = 0; i < 400; ++i) {
     Plan mutant = plan;
     const std::size_t changes = 1 + random() % 2;
@@ -105,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, AgainstRandom,
                            return stem;
                          });
 
-// Some order of execution shows each fault of the wrong plans in tests/plans.
+// Every plan in tests/plans is wrong, and at least one of 200 random orders of execution shows that.
 TEST(AgainstRandom, FaultsOfWrongPlansCanBeSeen) {
   int plans = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(support::source_dir()) / "tests/plans")) {

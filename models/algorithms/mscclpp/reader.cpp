@@ -14,7 +14,7 @@ namespace {
 
 void read_header(const Fields& fields, Plan& plan) {
   plan.name = fields.text("name");
-  // The compiler of 0.5 misspells the key.
+  // The compiler of MSCCL++ 0.5 writes the key as "colletive".
   const char* const collective = !fields.has("collective") && fields.has("colletive") ? "colletive" : "collective";
   plan.collective = msccl::collective_of(fields.text(collective)).value_or(ir::Collective::custom);
   const std::string protocol = fields.text("protocol");
@@ -40,20 +40,20 @@ void read_header(const Fields& fields, Plan& plan) {
   }
 }
 
-// Numbers the channels to each peer.
+// Numbers the channels to each peer from 0.
 void number(std::vector<Channel>& channels) {
   std::map<std::int32_t, std::uint32_t> so_far;
   for (Channel& channel : channels) channel.ordinal = so_far[channel.peer]++;
 }
 
-// Marks the operands that hold data with flags.
+// Marks the operands of the operation that hold packets (data with flags).
 void mark_packets(Operation& op) {
   const auto mark = [](std::vector<Operand>& operands, std::size_t from) {
     for (std::size_t i = from; i < operands.size(); ++i) operands[i].packets = true;
   };
   switch (op.type) {
     case OpType::put_packets:
-      if (op.channel_type == ChannelType::port) mark(op.sources, 0);  // the proxy copies existing packets
+      if (op.channel_type == ChannelType::port) mark(op.sources, 0);  // the proxy sends existing packets
       mark(op.destinations, 0);
       break;
     case OpType::read_put_packets:

@@ -166,7 +166,7 @@ class Rules {
     return buffer == Buffer::input ? "input" : buffer == Buffer::output ? "output" : "scratch";
   }
 
-  // An operation must have as many operands as its type takes, of the right kinds.
+  // Checks that an operation has the number and kinds of operands that its type takes.
   void shape(const Site& site) {
     const Operation& op = site.op;
     const std::size_t in = op.sources.size();
@@ -265,7 +265,7 @@ class Rules {
           "name such a buffer");
   }
 
-  // Checks which operands must be local and which remote.
+  // Checks that each operand is local or remote, as the type of the operation requires.
   void places(const Site& site) {
     using enum Operand::Place;
     const Operation& op = site.op;
@@ -376,7 +376,8 @@ class Rules {
     }
   }
 
-  // Packets take twice the space of their data, so packets and plain data in one scratch buffer would overlap.
+  // Checks that the scratch of a GPU holds either packets or plain data. Packets take twice the space of their data, so
+  // chunks of both kinds in one buffer would overlap.
   void scratch_forms() {
     std::map<std::int32_t, bool> packets;  // by GPU: whether its scratch holds packets
     std::set<std::int32_t> told;
@@ -399,11 +400,11 @@ class Rules {
     });
   }
 
-  // As many blocks must meet at a barrier as the barrier states, and all of them equally often.
+  // Checks that as many blocks meet at a barrier as the barrier states, and that all of them meet there equally often.
   void barriers() {
     struct Met {
       std::uint32_t blocks = 0;
-      // By block, then by num_chunks of the pipeline around the barrier (0: none): how often the block meets there.
+      // How often a block meets there, by block and by num_chunks of the pipeline around the barrier (0: no pipeline).
       std::map<std::size_t, std::map<std::uint32_t, std::size_t>> times;
       const Operation* first = nullptr;
       std::size_t block = 0;
@@ -446,11 +447,12 @@ class Rules {
     }
   }
 
-  // The runtime initializes semaphores once, not in every call, so each call must leave them at their initial values.
+  // Checks that a call releases each semaphore as often as it acquires it. The runtime initializes semaphores once, not
+  // in every call, so each call must leave them at their initial values.
   void semaphores() {
     struct Use {
-      std::map<std::uint32_t, std::size_t> taken;  // acquires, by num_chunks of their pipeline (0: none)
-      std::map<std::uint32_t, std::size_t> given;  // releases, in the same way
+      std::map<std::uint32_t, std::size_t> taken;  // number of acquires, by num_chunks of their pipeline (0: none)
+      std::map<std::uint32_t, std::size_t> given;  // number of releases, by the same
       const Operation* op = nullptr;
       std::size_t block = 0;
       std::string number;
@@ -476,12 +478,12 @@ class Rules {
     }
   }
 
-  // There must be one wait for every signal. A pipeline repeats its signals and waits for each of its chunks, so they
-  // are counted separately for each num_chunks.
+  // Checks that there is one wait for every signal. A pipeline repeats its signals and waits for each of its num_chunks
+  // chunks, so signals and waits are counted separately for each num_chunks.
   void signals() {
     using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;  // a GPU's end of a channel
     struct Use {
-      std::map<std::uint32_t, std::size_t> signals;  // by num_chunks of their pipeline (0: none)
+      std::map<std::uint32_t, std::size_t> signals;  // number of signals, by num_chunks of their pipeline (0: none)
       std::map<std::uint32_t, std::size_t> waits;
       // The last operation that signals over the channel or, if none signals, the last one that waits.
       const Operation* op = nullptr;

@@ -1,4 +1,5 @@
-// The rules that a plan must keep to be run at all: limits of the runtime, valid chunks, counts that agree.
+// The rules that a plan must keep to be run at all: limits of the runtime, operands inside of their buffers, and equal
+// numbers of signals and waits.
 #pragma once
 
 #include "models/algorithms/mscclpp/plan.hpp"

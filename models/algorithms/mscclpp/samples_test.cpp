@@ -23,7 +23,7 @@ struct Sample {
   const char* fault;  // a text that every error contains; "" for a correct plan
 };
 
-// True if every random order gives the right result.
+// True if executions in `seeds` random orders all give the right result.
 bool all_right(const Plan& plan, std::uint64_t seeds) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     if (RandomExecution(plan, cuts_of(plan).front(), seed).run() != Ending::right) return false;
@@ -62,8 +62,8 @@ TEST_P(Samples, AreJudged) {
   }
 }
 
-// Six of these plans are faulty, although an orderly run gives the right result for each. README.md ("Plans of other
-// people") explains the faults.
+// Six of these plans are faulty, although each gives the right result if stores take effect at once. README.md ("Plans
+// of other people") explains the faults.
 INSTANTIATE_TEST_SUITE_P(
     Files, Samples,
     ::testing::Values(Sample{"gen-v1-allreduce_allpairs_packet_r8.json", ""},

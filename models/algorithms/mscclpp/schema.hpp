@@ -1,4 +1,4 @@
-// Code that the readers of both schemas share.
+// Code that the readers of both schemas of MSCCL++ plans share.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,11 +21,12 @@ inline constexpr std::size_t most_listed = 1 << 16;  // entries of any other lis
 void read_gpu_v1(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 void read_gpu_v2(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 
-// Returns the GPUs to which the channels in this entry of GPU `id` lead.
+// `channel` is an entry of the list of channels of GPU `id`. Returns the GPUs to which these channels lead, and reports
+// an error if a channel leads to GPU `id` itself.
 std::vector<std::uint32_t> peers_of(const Fields& channel, std::string_view key, std::size_t id, std::size_t gpus);
-// Appends one channel to `channels` for each of these peers, in order.
+// Appends one channel to `channels` for each of the peers, in order.
 void add_channels(const std::vector<std::uint32_t>& peers, std::vector<Channel>& channels);
-// Appends the groups of a switch channel to the GPU's groups.
+// `channel` is an entry for a switch channel. Appends its groups of GPUs to the groups of `gpu`.
 void add_groups(const Fields& channel, std::string_view key, Buffer buffer, std::size_t gpus, Gpu& gpu);
 
 struct NamedOperation {

@@ -1,5 +1,5 @@
-// Schema 1, which Azure/msccl-tools writes. A channel is identified by its type and the buffers at both ends;
-// operations give an index into the thread block's list of such channels.
+// Schema 1, which Azure/msccl-tools writes. A thread block has a list of channels for each combination of a type and
+// the buffers at both ends. Its operations name a combination and a position in this list.
 #include <fmt/format.h>
 
 #include <array>
@@ -28,7 +28,7 @@ constexpr std::array names = {
     NamedOperation{"rrc", OpType::reduce},
     NamedOperation{"rrcs", OpType::reduce},
     NamedOperation{"ppkt", OpType::put_packets},
-    NamedOperation{"cpkt", OpType::unpack_packets},  // called upkt in later versions
+    NamedOperation{"cpkt", OpType::unpack_packets},  // schema 2 calls it upkt
     NamedOperation{"tpkt", OpType::copy_to_packets},
     NamedOperation{"rpkt", OpType::reduce_packets},
     NamedOperation{"rspkt", OpType::reduce_packets},
@@ -184,7 +184,7 @@ class OperationReader {
   std::size_t block_;
 };
 
-// Reads the GPU's channels into `gpu`. Returns their indices by the type and buffers with which thread blocks name
+// Reads the channels of a GPU into `gpu`. Returns their indices by type and buffers, which is how thread blocks name
 // them.
 Tables read_channels(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu) {
   Tables tables;

@@ -47,7 +47,8 @@ struct RemoteBuffer {
   Buffer buffer = Buffer::input;
 };
 
-// The channels, groups and buffers that the indices in a thread block's operations stand for.
+// The operations of a thread block name channels, groups and buffers by their index in a table of the block. These
+// tables translate such an index to a channel or group of the GPU, or to a remote buffer.
 struct BlockTables {
   std::array<std::vector<std::uint32_t>, 2> channels;  // indexed by index_of()
   std::vector<std::uint32_t> groups;                   // of switch channels

@@ -10,17 +10,17 @@ namespace moire::proof {
 
 namespace {
 
-// A value that a step computed, moved or added. Event 0 is memory that nothing has written.
+// A value that a step computed, moved or added. Index 0 among the events stands for memory that nothing has written.
 struct Event {
-  std::uint32_t first = 0;        // the event that it was made from; of an input, the GPU
-  std::uint32_t second = 0;       // second operand of a sum; of an input, the chunk
-  std::uint32_t replaced_by = 0;  // the event that replaced it in its cell
+  std::uint32_t first = 0;        // the event with the value it was made from; of an input, the GPU
+  std::uint32_t second = 0;       // event with the second operand of a sum; of an input, the chunk
+  std::uint32_t replaced_by = 0;  // the event that overwrote its cell; 0: none
   std::uint32_t cell = nobody;
-  std::uint32_t block = nobody;  // nobody: an input
+  std::uint32_t block = nobody;  // the block of the step; nobody: an input
   std::int32_t step = 0;
   std::int32_t sender_step = none;  // if received: the step of the sending block
   std::uint32_t reads = 0;          // reads of its cell until the cell was written again
-  std::uint32_t forwards = 0;       // times that a step which received the value sent it on
+  std::uint32_t forwards = 0;       // how often steps that received this value sent it on
   std::uint64_t number = 0;         // total of its contributions' number_of(); 0: undefined
   bool is_sum = false;
   bool is_input() const { return block == nobody; }
@@ -136,7 +136,7 @@ class Detective {
   void explain(Wrong& wrong) {
     wrong.expected = goal_.expected(wrong.gpu, wrong.chunk);
     const std::uint32_t last = history_.at(layout_.cell(wrong.gpu, ir::Buffer::output, wrong.chunk));
-    if (!find_content(last)) {  // too many ancestors to follow; the last writer is still known
+    if (!find_content(last)) {  // too many ancestors to follow, so the last writer is named
       accuse(last, Fault::incomplete, wrong);
       return;
     }
@@ -215,8 +215,8 @@ class Detective {
     }
   }
 
-  // Follows a value back from `last` to its origin. Returns the earliest event that wrote the value to an output that
-  // needs another sum.
+  // Follows a value of the given sum back from `last` to its origin. Returns the earliest event that wrote the value to
+  // an output cell that needs another sum; `last` if there is none.
   std::uint32_t first_misplaced(std::uint32_t last, std::int64_t sum) const {
     std::uint32_t found = last;
     for (std::uint32_t event = last; event != 0 && !history_[event].is_input(); event = history_[event].first) {
@@ -233,8 +233,9 @@ class Detective {
     return event.cell >= begin && event.cell < begin + outputs && goal_.sum_at(gpu, event.cell - begin) != sum;
   }
 
-  // Finds the step that took a value meant for another step. If the path of the value forks at exactly one step,
-  // returns the event of this step; otherwise returns `event`.
+  // Finds the step that took a value meant for another step. Follows `operand`, which `event` took, back to its origin.
+  // If more than one step used the value at exactly one point of this path, returns the event that took the value
+  // there; otherwise returns `event`.
   std::uint32_t taker(std::uint32_t event, std::uint32_t operand) const {
     if (!goal_.uses_inputs_once()) return event;
     std::uint32_t found = 0;
@@ -249,8 +250,8 @@ class Detective {
     return takers == 1 ? found : event;
   }
 
-  // Accuses a step of adding two clean values that belong to different sums. If another step brought the wrong operand,
-  // accuses that step instead.
+  // Accuses a step of adding values that do not belong together. If exactly one other step brought an operand of
+  // another sum, accuses that step of taking a value that was meant for another step.
   void accuse_of_joining(std::uint32_t event, std::int64_t sum, Wrong& wrong) const {
     std::uint32_t made = event;
     while (made != 0 && !history_[made].is_input() && !history_[made].is_sum) made = history_[made].first;
@@ -268,9 +269,9 @@ class Detective {
     accuse(event, Fault::added_wrongly, wrong);
   }
 
-  // Looks for the first value that has a missing contribution and that no step read. Either the write that replaced
-  // this value should have added to it, or the value was written to the wrong place. Returns false if there is no such
-  // value.
+  // Looks for the first value that contains a contribution which the wrong output lacks, and that no step read. Either
+  // the write that replaced this value should have added to it, or the value was written to the wrong place. Returns
+  // false if there is no such value.
   bool find_untaken(Wrong& wrong, const Content& found, std::int64_t sum) {
     const std::vector<Contribution> missing = missing_in(wrong, found);
     const auto is_missed = [&](std::uint32_t number) {
@@ -299,7 +300,8 @@ class Detective {
     return false;
   }
 
-  // Looks for the first sum that wrongly includes a missing contribution. Returns false if there is no such sum.
+  // Looks for the first wrong sum that contains a contribution which the wrong output lacks. Returns false if there is
+  // no such sum.
   bool find_joined(Wrong& wrong, const Content& found) {
     const std::vector<Contribution> missing = missing_in(wrong, found);
     constexpr std::size_t most_sums = 100'000;
@@ -325,7 +327,7 @@ class Detective {
     return missing;
   }
 
-  // Follows an undefined value back to the first event that used unwritten memory.
+  // Follows an undefined value back, and returns the first event that used unwritten memory.
   std::uint32_t first_undefined(std::uint32_t event) const {
     while (event != 0 && !history_[event].is_input()) {
       const Event& at = history_[event];

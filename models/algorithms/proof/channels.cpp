@@ -20,7 +20,7 @@ class Lowering {
  public:
   Lowering(const ir::ChannelProgram& channels, std::int32_t ranks) : channels_(channels), ranks_(ranks) {}
 
-  // Here positions and sizes are in bytes; fit() turns them into cells.
+  // Returns the program with positions and sizes in bytes; fit() converts them to cells.
   Program run() {
     for (std::int32_t rank = 0; rank < ranks_; ++rank) {
       const std::uint32_t blocks = channels_.channels_of(static_cast<ir::Rank>(rank)) * channels_.strands();
@@ -73,7 +73,8 @@ class Lowering {
     return program_.connections[number];
   }
 
-  // Resolves waits on semaphores. Only one channel raises a semaphore, so its n-th raise is a known step.
+  // Turns each wait for a semaphore into a wait for a step. Only one channel raises a semaphore, so the step of its
+  // n-th raise is known.
   void resolve_waits() {
     for (const Waiting& wait : waits_) {
       const auto& raised = raises_[wait.semaphore];
@@ -101,7 +102,8 @@ class Lowering {
   std::vector<Waiting> waits_;
 };
 
-// Converts all sizes and positions from bytes to cells. Returns the size of a cell in bytes.
+// Converts all sizes and positions from bytes to cells, of which `part` bytes are a whole number. Returns the size of a
+// cell in bytes.
 std::int64_t fit(Program& program, std::int64_t part) {
   std::int64_t cell = part;
   for (const Program::Block& block : program.blocks) {

@@ -1,5 +1,5 @@
-// Proves a channel program over FIFOs (a library's ring, tree, ...). Each strand of a channel becomes a block, and each
-// step makes one call.
+// Proves a channel program over FIFOs (a library's ring, tree, ...). A strand is a group of a channel's threads with
+// steps of its own. Each strand of a channel becomes a block, and each step makes one call.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ struct Proof {
   bool holds() const { return cycle.empty() && result.correct() && result.unwritten_reads == 0 && races.count == 0; }
 };
 
-// All positions and sizes must be whole numbers of bytes. A cell of the proof is the greatest common divisor of all
-// positions and sizes. A connection holds `slots` chunks.
+// Proves that the channel program does what the claim states. A connection holds `slots` chunks. All positions and
+// sizes must be whole numbers of bytes. A cell of the proof has as many bytes as their greatest common divisor.
 Proof prove(const ir::ChannelProgram& channels, const Claim& claim, std::uint32_t slots);
 
 }  // namespace moire::proof

@@ -1,4 +1,5 @@
-// A vector clock holds a time for each agent: all events of the agent up to this time have happened before.
+// A vector clock describes a moment in the run of an algorithm. It holds a time for each agent (a thread block, the
+// proxy of a port channel, or the call of a GPU). All events of the agent up to this time happened before the moment.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +26,9 @@ class Clock {
   std::vector<std::uint32_t> times_;
 };
 
-// What an agent knows about the past of other agents. `visible`: their writes up to this time can be read. `over`:
-// their reads up to this time are done, but their writes may not have arrived yet. A relaxed signal or the flag of a
-// packet only raises `over`.
+// What an agent knows about the past of all agents. `visible`: the writes of an agent up to its time in this clock have
+// arrived and can be read. `over`: the accesses of an agent up to its time in this clock have been made, but the writes
+// among them may not have arrived yet. A relaxed signal or the flag of a packet only raises `over`.
 struct Knowledge {
   Clock visible;
   Clock over;

@@ -77,7 +77,7 @@ class Follower {
   const Program& program_;
   Codings& codings_;
   std::vector<Coded> cells_;
-  std::vector<StepAt> writers_;                   // by cell
+  std::vector<StepAt> writers_;                   // by cell: the step that wrote it last
   std::vector<std::vector<bool>> known_;          // by block and step: the step has taken a chunk
   std::vector<std::vector<std::uint32_t>> next_;  // by block and step: number of the chunk that the step encodes next
   std::uint32_t source_ = 0;                      // the cell that was read last

@@ -31,12 +31,13 @@ struct Codings {
   // in the order of the encoding steps in the program, whatever order these steps run in. Empty if no step encodes or
   // decodes.
   std::vector<std::vector<std::vector<std::uint32_t>>> takes;
-  std::uint32_t chunks = 0;  // number of chunks that all steps encode
-  std::uint32_t passes = 0;  // largest number of encodings that a value passes one after the other
+  std::uint32_t chunks = 0;  // number of chunks that all steps together encode
+  std::uint32_t passes = 0;  // how often a value is encoded on its way, at most
   std::optional<WrongCoding> first_wrong;
 };
 
-// `order` must be the result of schedule() for the same cells_per_call.
+// Returns which encoded chunks each step takes, and the first wrong use of an encoded chunk. `order` must be the result
+// of schedule() for the same cells_per_call.
 Codings follow_codings(const Program& program, const Layout& layout, const Goal& goal,
                        const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call);
 

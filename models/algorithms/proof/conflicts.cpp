@@ -6,7 +6,8 @@ namespace moire::proof {
 
 namespace {
 
-// Keeps what each block of a GPU knows about the progress of the GPU's other blocks, through dependencies alone.
+// Keeps how many calls of the other blocks of its GPU each block knows to be over. Only dependencies convey this
+// knowledge here.
 class LocalOrder {
  public:
   LocalOrder(const Program& program, std::int32_t gpu)
@@ -36,7 +37,7 @@ class LocalOrder {
     learnt.join(known_[b]);
     learnt.set(b, call.number + 1);
   }
-  // True if `block` knows that the access is over.
+  // True if `block` knows that the call of `touch` is over.
   bool is_before(const Touch& touch, std::uint32_t block) const {
     if (touch.block == block) return true;
     return known_[block - begin_].of(touch.block - begin_) > touch.call;
@@ -45,13 +46,13 @@ class LocalOrder {
  private:
   const std::vector<Step>& steps(std::uint32_t b) const { return program_.blocks[begin_ + b].steps; }
 
-  // Index, among the GPU's steps, of the step that `step` waits for.
+  // Returns the index, among all steps of the GPU, of the step that `step` waits for.
   std::size_t place(const Step& step) const { return first_step_[step.waits_for - begin_] + step.waits_step; }
 
   const Program& program_;
   const std::uint32_t begin_;
   const std::uint32_t blocks_;
-  std::vector<Clock> known_;  // by block: calls of each other block known to be over
+  std::vector<Clock> known_;  // by block: how many calls of each other block are known to be over
   std::vector<std::size_t> first_step_;
   std::vector<bool> waited_for_;
   std::vector<Clock> published_;
@@ -124,7 +125,7 @@ void touch_all(const Program& program, const Layout& layout, const Call& call, M
 std::vector<Conflict> find_conflicts(const Program& program, const Layout& layout,
                                      const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call) {
   const std::int32_t gpus = program.ranks();
-  // Sorts the calls by GPU and keeps their order on each.
+  // Sorts the calls by GPU and keeps the order of the calls of each GPU.
   std::vector<std::size_t> begin(static_cast<std::size_t>(gpus) + 1);
   for (const std::uint32_t b : order) ++begin[program.blocks[b].gpu + 1];
   for (std::int32_t g = 0; g < gpus; ++g) begin[g + 1] += begin[g];

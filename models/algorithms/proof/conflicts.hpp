@@ -1,4 +1,5 @@
-// Finds conflicts: pairs of accesses to one cell, at least one of them a write, that are not ordered within their GPU.
+// Finds conflicts: pairs of accesses to one cell, at least one of them a write, that nothing within their GPU puts in
+// order.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ struct Conflict {
   std::uint32_t cell = 0;
 };
 
-// Returns the conflicts that neither program order nor dependencies within the GPU order. Each access is compared only
-// with the last write to its cell and the reads since then. If these are ordered, so are all earlier accesses.
+// Returns the pairs of accesses that neither program order nor dependencies within the GPU put in order. Each access is
+// compared only with the last write to its cell and with the reads of the cell since that write. An access that comes
+// after all of these also comes after the accesses before them.
 std::vector<Conflict> find_conflicts(const Program& program, const Layout& layout,
                                      const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call);
 

@@ -31,13 +31,13 @@ class Queue {
   std::size_t head_ = 0;
 };
 
-// Runs the calls of a program in the given order. `values` defines the meaning of step `number` of `block`, for each of
-// its chunks:
-//   Value received(block, number, Message)          a message taken from a connection
-//   Value read(block, number, buffer, chunk, cell)
+// Runs the calls of a program in the given order. For each chunk of a call, carry() calls functions of `values`.
+// `number` is the number of the step in `block`:
+//   Value received(block, number, message)          returns the value in a message from a connection
+//   Value read(block, number, buffer, chunk, cell)  returns the value in a cell
 //   Value sum(block, number, first, second)
 //   Value write(block, number, cell, value)         returns the value that the step sends on
-//   Message sent(block, number, value)
+//   Message sent(block, number, value)              returns the message that carries the value
 template <class Message, class Values>
 void carry(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,
            std::uint32_t cells_per_call, Values& values) {

@@ -9,11 +9,13 @@ namespace moire::proof {
 
 namespace {
 
-// Vector clocks of all blocks would take blocks x blocks numbers. Only blocks with the first access of an undecided
-// conflict need an entry, so the calls are walked through several times, with `width` of those blocks each time.
+// A vector clock for each block, with an entry for every block, would take blocks x blocks numbers. Only blocks with
+// the first access of an undecided conflict need an entry. So the calls are walked through several times, each time
+// with entries for at most `width` of these blocks.
 constexpr std::size_t width = 64;
 
-// Vector clocks. Equal clocks share their values until one of them changes. Clock 0 knows of no call.
+// A pool of vector clocks, which are named by index. Equal clocks share their values until one of them changes. In
+// clock 0, all entries are 0: it knows of no call.
 class Clocks {
  public:
   using Clock = std::uint32_t;
@@ -34,7 +36,7 @@ class Clocks {
   }
   std::uint32_t at(Clock clock, std::uint8_t place) const { return values_[clock][place]; }
 
-  // Raises each entry of `mine` to the entry of `other` if that is later.
+  // Raises each entry of `mine` to the entry of `other` if the latter is larger.
   void learn(Clock& mine, Clock other) {
     if (other == 0 || other == mine) return;
     if (mine == 0) {
@@ -82,8 +84,8 @@ class Clocks {
   std::vector<Clock> free_;
 };
 
-// The calls in the order of the schedule. For each call, before_ lists the calls that must end before it begins; they
-// always come earlier in the order.
+// The calls in the order of the schedule. For each call, before_ lists the calls that must end before this call begins.
+// The listed calls always come earlier in the order.
 class Order {
  public:
   Order(const Program& program, const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call,
@@ -96,7 +98,8 @@ class Order {
   std::uint32_t event_of(const Touch& touch) const { return events_[first_call_[touch.block] + touch.call]; }
 
   enum class Answer { ordered, not_ordered, not_found };
-  // Searches backwards from `second` for `first`, through at most `most_visits` calls.
+  // Searches backwards from call `second` for call `first`, through at most `most_visits` calls. Returns not_found if
+  // the search reached this limit.
   Answer search(std::uint32_t first, std::uint32_t second, std::uint32_t most_visits) {
     if (seen_.empty()) seen_.assign(blocks_.size(), 0);
     ++search_;
@@ -105,7 +108,8 @@ class Order {
       if (visits == most_visits) return Answer::not_found;
       const std::uint32_t event = open_.back();
       open_.pop_back();
-      // The path that the data took is the most likely one, so it is pushed last and searched first.
+      // A call that sent data is the most likely one to lead to `first`. It stands last in before_, so it is pushed
+      // last and searched first.
       for (const std::uint32_t before : before_[event]) {
         if (before == first) return Answer::ordered;
         if (before == nobody || before < first || std::exchange(seen_[before], search_) == search_) continue;
@@ -115,8 +119,9 @@ class Order {
     return Answer::not_ordered;
   }
 
-  // Decides the conflicts `these`, whose first accesses belong to at most `width` blocks, by walking through all calls
-  // between them.
+  // Decides the conflicts with the indices `these` and writes the answers to `ordered`. Walks through the calls from
+  // their earliest first access to their latest second access. The first accesses must belong to at most `width`
+  // blocks.
   void answer(const std::vector<Conflict>& conflicts, std::vector<std::uint32_t> these, std::vector<bool>& ordered) {
     std::vector<std::uint32_t> chains;
     std::uint32_t begin = nobody;
@@ -174,7 +179,7 @@ class Order {
     std::vector<std::size_t> first_step = {0};
     for (const Program::Block& block : program.blocks) first_step.push_back(first_step.back() + block.steps.size());
     std::vector<std::uint32_t> ended(first_step.back(), nobody);  // the last call of each step
-    // The calls that last sent into, and received from, each slot of a connection.
+    // For each slot of a connection: the call that sent into it last, and the call that received from it last.
     std::vector<std::uint32_t> sent_by(program.connections.size() * slots, nobody);
     std::vector<std::uint32_t> received_by(sent_by);
     std::vector<std::uint32_t> sent(program.connections.size());
@@ -233,8 +238,8 @@ std::vector<bool> are_ordered(const Program& program, const std::vector<Conflict
   std::vector<bool> ordered(conflicts.size());
   if (conflicts.empty()) return ordered;
   Order all(program, order, cells_per_call, slots);
-  // Most paths are short enough for a search. The limit keeps all searches together as cheap as a few walks through all
-  // calls.
+  // Most paths are short enough for a search. With this limit, all searches together take about as long as a few walks
+  // through all calls.
   constexpr std::size_t all_visits = 100'000'000;
   const auto visits = search_calls.value_or(
       static_cast<std::uint32_t>(std::clamp<std::size_t>(all_visits / conflicts.size(), 200, 1'000'000)));

@@ -1,5 +1,5 @@
-// A cache of proofs by content. A study that runs many variants of a scenario proves each file once, and processes that
-// are forked afterwards inherit the proof.
+// Keeps every proof, so that the same content is proved only once. A study that runs many variants of a scenario proves
+// each file once, and processes that are forked after the proof inherit it.
 #pragma once
 
 #include <algorithm>

@@ -13,14 +13,16 @@ namespace moire::proof {
 
 enum class CallPattern : std::uint8_t { out_of_place, in_place };
 
-// Input and output cells that a collective over `whole` cells defines for a rank; empty if it defines no result.
+// Numbers of input and output cells of each rank that a collective defines.
 struct Shape {
   std::int64_t input = 0;
   std::int64_t output = 0;
 };
+// Returns the shape of a collective over a whole buffer of `whole` cells (for all-gather, reduce-scatter and
+// all-to-all: the parts of all ranks together); empty if the collective defines no result.
 std::optional<Shape> shape_of(ir::Collective collective, std::int64_t ranks, std::int64_t whole);
 
-// Cells of a rank's buffers.
+// Numbers of cells in the buffers of a rank.
 struct Sizes {
   std::int64_t input = 0;
   std::int64_t output = 0;
@@ -30,7 +32,8 @@ struct Sizes {
 // Numbers all cells, rank by rank.
 class Layout {
  public:
-  // In place, `shape` says where in the shared buffer the smaller of input and output lies.
+  // In place, the smaller of input and output is a part of the larger one: the part of the rank. `shape` states its
+  // size.
   Layout(const std::vector<Sizes>& ranks, const std::optional<Shape>& shape, CallPattern pattern);
 
   std::uint32_t cells() const { return first_.back(); }
@@ -42,7 +45,7 @@ class Layout {
   std::int64_t rank_of(std::uint32_t cell) const {
     return std::upper_bound(first_.begin(), first_.end(), cell) - first_.begin() - 1;
   }
-  // Cells of the input as the rank may use it; in place this is the whole shared buffer.
+  // Returns how many input cells the rank may use; in place, this is the size of the whole shared buffer.
   std::int64_t inputs(std::int64_t rank) const { return inputs_[rank]; }
 
  private:

@@ -1,6 +1,6 @@
-// The form in which programs are proved. Blocks (thread blocks, or strands of channels) take steps, which use FIFO
-// connections and work on cells of memory. MSCCL algorithms (models/algorithms/msccl) and channel programs
-// (channels.hpp) are translated to this form.
+// The form in which programs are proved. Blocks (thread blocks, or strands: groups of a channel's threads) take steps,
+// which use FIFO connections and work on cells of memory. MSCCL algorithms (models/algorithms/msccl) and channel
+// programs (channels.hpp) are translated to this form.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Program {
     return first[gpu] + static_cast<std::uint32_t>(index);
   }
 
-  std::vector<std::uint32_t> first = {0};  // index of the first block of each GPU, and the end
+  std::vector<std::uint32_t> first = {0};  // index of each GPU's first block; last: the number of blocks
   std::vector<Block> blocks;
   std::vector<Connection> connections;
 };

@@ -39,7 +39,8 @@ void add(const Race& race, Races& races) {
   }
 }
 
-// All threads of a block carry out a call together, so nothing orders the reads and writes of one call that overlap.
+// Finds races within single calls. All threads of a block carry out a call together, so nothing orders its reads and
+// writes of shifted parts of the same memory.
 void find_overlaps(const Program& program, const Layout& layout, std::uint32_t cells_per_call, Races& races) {
   for (const Program::Block& block : program.blocks) {
     for (std::size_t s = 0; s < block.steps.size(); ++s) {

@@ -1,5 +1,5 @@
-// Finds accesses to the same chunk that nothing orders: neither program order, dependencies, nor the data and credits
-// of connections.
+// Finds races: pairs of accesses to the same chunk, at least one of them a write, that nothing puts in order (neither
+// program order, dependencies, nor the data and credits of connections).
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,12 @@ struct Race {
 
 struct Races {
   std::uint64_t count = 0;           // number of pairs of accesses that race
-  std::vector<Race> told;            // the first pairs of steps, for messages
+  std::vector<Race> told;            // the first 16 pairs of steps that race, for messages
   std::uint32_t cells_per_call = 0;  // the number of cells per call at which the races were found
 };
 
-// Finds the races among the calls of `order`, the result of schedule() for the same cells_per_call and slots.
+// Returns the races among the calls of `order`, which must be the result of schedule() for the same cells_per_call and
+// slots.
 Races find_races(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,
                  std::uint32_t cells_per_call, std::uint32_t slots);
 

@@ -24,7 +24,7 @@ struct Wrong {
   std::int32_t gpu = 0;
   std::int64_t chunk = 0;  // of the GPU's output
   std::vector<Contribution> expected;
-  std::vector<Contribution> found;  // empty if nothing defined was found
+  std::vector<Contribution> found;  // the contributions that the output holds
   bool undefined = false;           // the output depends on memory that held no data
   Fault fault = Fault::incomplete;
   StepAt by;      // the step at fault, if one was found
@@ -40,14 +40,15 @@ struct UnwrittenRead {
 
 struct Result {
   bool stated = false;             // the collective defines a result
-  std::uint64_t wrong_chunks = 0;  // among all outputs
+  std::uint64_t wrong_chunks = 0;  // number of wrong output chunks of all GPUs
   std::optional<Wrong> first_wrong;
   std::uint64_t unwritten_reads = 0;
   std::optional<UnwrittenRead> first_unwritten;
   bool correct() const { return wrong_chunks == 0; }
 };
 
-// `order` must be the result of schedule() for the same cells_per_call.
+// Runs the program and returns which outputs are wrong and which reads are of unwritten memory. `order` must be the
+// result of schedule() for the same cells_per_call.
 Result execute(const Program& program, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
                std::uint32_t cells_per_call);
 

@@ -17,8 +17,9 @@ class Run {
 
   Schedule run() {
     for (std::uint32_t b = 0; b < blocks_.size(); ++b) advance(b, false);
-    // Steps that neither send nor receive are run last. If such a step lacks a dependency, the data that it needs has
-    // then mostly arrived. So the report shows other faults besides the race.
+    // Steps that neither send nor receive are run only when no other step can run. By then, the data that they need has
+    // mostly arrived, even if they lack a dependency. So a missing dependency mostly shows as a race only, and the
+    // result of this run shows other faults.
     for (std::size_t next_local = 0; !ready_.empty() || next_local < local_.size();) {
       if (ready_.empty()) {
         advance(local_[next_local++], true);
@@ -42,7 +43,7 @@ class Run {
     std::int32_t step = 0;
     std::uint32_t call = 0;
     std::int32_t published = none;
-    std::uint32_t waiting = nobody;       // head of the list of blocks that wait for this one to publish
+    std::uint32_t waiting = nobody;       // first block in the list of those that wait for this one to publish
     std::uint32_t next_waiting = nobody;  // next block in such a list
     bool queued = false;
     bool listed = false;
@@ -70,7 +71,8 @@ class Run {
     ready_.push_back(b);
   }
 
-  // Advances the block as far as possible. Steps that neither send nor receive are run only if `local`.
+  // Runs calls of the block until it must wait. A step that neither sends nor receives is run only if `local` is true;
+  // otherwise the block is put off at this step.
   void advance(std::uint32_t b, bool local) {
     State& state = blocks_[b];
     if (state.put_off && !local) return;
@@ -118,7 +120,7 @@ class Run {
   const std::uint32_t slots_;
   const bool keep_;
   std::vector<State> blocks_;
-  std::vector<std::uint32_t> filled_;  // calls in each connection
+  std::vector<std::uint32_t> filled_;  // number of calls that each connection holds
   std::vector<std::uint32_t> ready_;
   std::vector<std::uint32_t> local_;
   Schedule out_;
@@ -140,7 +142,7 @@ std::vector<Wait> cycle_of(const Program& program, const std::vector<Wait>& stuc
     met[at] = static_cast<std::uint32_t>(path.size());
     path.push_back(stuck[at]);
     at = position[stuck[at].on];
-    if (at == nobody) return path;  // waits for a block that has ended, which rules.hpp of msccl excludes
+    if (at == nobody) return path;  // `at` waits for a block that has ended, which rules.hpp of msccl excludes
   }
   path.erase(path.begin(), path.begin() + met[at]);
   return path;

@@ -11,7 +11,8 @@
 
 namespace moire::proof {
 
-// What a thread block waits for.
+// What a thread block waits for: the end of a step of another block (dependency), a call that has been sent over its
+// connection (data), or a connection that can hold one more call (slot).
 enum class WaitKind : std::uint8_t { dependency, data, slot };
 struct Wait {
   std::uint32_t block = 0;
@@ -28,8 +29,8 @@ struct Schedule {
   std::vector<Wait> stuck;           // one wait for each block that did not finish
 };
 
-// Runs the calls of a program whose connections hold `slots` calls each. Without `keep_order`, Schedule::order is
-// empty.
+// Runs the calls of a program whose connections hold `slots` calls each, and returns their order or the waits in which
+// they got stuck. Without `keep_order`, Schedule::order is empty.
 Schedule schedule(const Program& program, std::uint32_t cells_per_call, std::uint32_t slots, bool keep_order);
 
 // Every stuck block waits for another stuck block, so following the waits leads into a cycle. Returns this cycle.

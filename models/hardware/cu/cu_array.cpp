@@ -51,7 +51,7 @@ std::uint32_t CuArray::least_resident(const Footprint& footprint, std::int64_t s
   for (std::uint32_t group = 0; group < groups() && least > 0; ++group) {
     tried_.clear();
     if (!place(group, footprint, size, tried_, mask)) continue;
-    std::uint32_t most = 0;  // workgroups on the fullest CU that gets one of the cluster, just before it gets it
+    std::uint32_t most = 0;  // largest number of workgroups that a CU had just before it got one of the cluster
     for (; !tried_.empty(); tried_.pop_back()) {
       release(tried_.back(), footprint);
       most = std::max(most, units_[tried_.back()].resident);

@@ -1,4 +1,5 @@
-// The compute units of one GPU with their resident workgroups. Places workgroups and clusters.
+// The compute units of one GPU with their resident workgroups. CuArray finds CUs for workgroups and clusters, and
+// counts the resources that they occupy.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +21,24 @@ class CuArray {
   std::uint32_t group_of(CuId cu) const { return units_[cu].group; }
   std::uint32_t resident(CuId cu) const { return units_[cu].resident; }
 
-  // For each CU, true if a workgroup may be placed there. Empty: all CUs.
+  // For each CU, true if a workgroup may be placed there. An empty mask allows all CUs.
   using Mask = std::vector<bool>;
   // Places a cluster of `size` workgroups in a group and appends their CUs to `where`. Each workgroup goes to the CU
   // with the fewest workgroups (of equal CUs, the lowest number), but not to a CU with more than `resident` workgroups.
   // Returns false and changes nothing if not all of them fit.
   bool place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
              const Mask& mask = {}, std::uint32_t resident = UINT32_MAX);
-  // Places one workgroup on an empty CU of the group that is filled first (CuGroupSpec::filled_first).
+  // Places one workgroup on an empty CU among those of the group that the dispatcher fills first
+  // (CuGroupSpec::filled_first). Returns false if the workgroup fits on none of them.
   bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
                              const Mask& mask = {});
-  // Tries the next cluster of `size` workgroups in each group. The fullest CU that the cluster would use has a number
-  // of workgroups; returns the smallest of these numbers over all groups, or UINT32_MAX if the cluster fits nowhere.
+  // Returns the smallest value of `resident` with which place() succeeds in some group for a cluster of `size`
+  // workgroups, or UINT32_MAX if the cluster fits in no group.
   std::uint32_t least_resident(const Footprint& footprint, std::int64_t size, const Mask& mask = {});
   void release(CuId cu, const Footprint& footprint);
 
-  // Order in which the dispatcher visits groups: those with CUs that are filled first, then the others.
+  // Returns the groups in the order in which the dispatcher visits them: first the groups that have CUs to be filled
+  // first, then the others.
   const std::vector<std::uint32_t>& visiting_order() const { return order_; }
 
  private:

@@ -11,7 +11,8 @@ namespace moire::cu {
 
 namespace {
 
-// The CUs that a queue may use are `cus`, or all if `cus` is empty. Returns the largest number of them in one group.
+// Returns the largest number of CUs of one group that a queue may use. `cus`: the CUs that the queue may use; empty:
+// all.
 std::int64_t most_in_a_group(const CuArraySpec& spec, const std::vector<std::uint32_t>& cus) {
   std::int64_t most = 0;
   std::uint32_t begin = 0;

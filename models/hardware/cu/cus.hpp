@@ -1,4 +1,5 @@
-// The CUs of all GPUs as a part of the machine: places (slots) for workgroups, and the phases that run there.
+// The CUs of all GPUs as a part of the machine. The part has places (slots) for workgroups, and runs the phases of
+// workgroups.
 #pragma once
 
 #include <optional>
@@ -11,12 +12,13 @@
 namespace moire::cu {
 
 const part::Declaration& declaration();
-// `memory`: bandwidth of the GPU's memory. `latency`: latency of the memory without load.
+// Returns the parameters of the memory that the CUs limit. `memory`: bandwidth of the GPU's memory. `latency`: latency
+// of the memory without load.
 std::vector<part::Limit> limits(const CuArraySpec& compute, BytesPerSecond memory, Time latency);
 bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program);
 
-// Reports the first kernel that cannot run on this GPU, because a workgroup is larger than a CU or a cluster is too
-// large.
+// Returns an error message about the first kernel that cannot run on this GPU, because a workgroup needs more than a
+// whole CU or a cluster is too large. Returns nothing if all kernels can run. `gpu`: name of the GPU for the message.
 std::optional<config::Problem> does_not_fit(const program::Program& program, const CuArraySpec& compute,
                                             const std::string& gpu);
 

@@ -65,8 +65,8 @@ std::int64_t first_wave(const CuArraySpec& spec, std::int64_t blockers, std::int
   return static_cast<std::int64_t>(place_all(dispatcher).size());
 }
 
-// Measured: the number of workgroups in the first wave beside k resident workgroups (configs/hardware/h200.yaml, source
-// gpc_map).
+// Measured: the number of workgroups in the first wave if k workgroups of another kernel are resident
+// (configs/hardware/h200.yaml, source gpc_map).
 TEST(DispatcherOfH200, FirstWaveBesideResidentWorkgroupsIsTheMeasuredOne) {
   const CuArraySpec spec = h200();
   const std::vector<std::int64_t> blockers{0, 1, 2, 4, 8, 12, 16, 20, 24, 32};
@@ -82,7 +82,7 @@ TEST(DispatcherOfH200, FirstWaveBesideResidentWorkgroupsIsTheMeasuredOne) {
   }
 }
 
-// Measured with cudaOccupancyMaxActiveClusters.
+// The numbers of clusters were measured with cudaOccupancyMaxActiveClusters.
 TEST(DispatcherOfH200, HoldsTheMeasuredNumberOfClusters) {
   const CuArraySpec spec = h200();
   std::vector<std::int64_t> clusters;
@@ -122,8 +122,8 @@ TEST(DispatcherOfH200, SmallGroupsDoNotFillUpBeforeTheOthersBegin) {
   EXPECT_EQ(placed, 132 * 8);
 }
 
-// Without the rule of the name, the four groups of two SMs would each take a cluster of four, with two workgroups per
-// SM, while SMs of other groups are empty.
+// The rule: a cluster goes to the group where it needs the least full SMs. Without this rule, the four groups of two
+// SMs would each take a cluster of four, with two workgroups per SM, while SMs of other groups are empty.
 TEST(DispatcherOfH200, ClustersDoNotStackWhileAnotherGroupHasEmptySms) {
   Dispatcher dispatcher(h200());
   dispatcher.add({.id = 1, .workgroups = 16 * 4, .footprint = {512, 512 * 32, 64 * 1024}, .cluster = 4});
@@ -151,7 +151,7 @@ TEST(Dispatcher, ALaterGridGetsOnlyWhatTheEarlierOneLeaves) {
               ElementsAre(std::pair{1, 0}, std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 0}));
 }
 
-// The head of the queue waits for a whole cluster; a small grid behind it does not overtake it.
+// The first grid of the queue waits until a whole cluster fits. A small grid after it does not overtake it.
 TEST(Dispatcher, NobodyOvertakesTheHeadOfTheQueue) {
   Dispatcher dispatcher(groups_of(4, 1));
   dispatcher.add({.id = 1, .workgroups = 1, .footprint = whole});
@@ -242,7 +242,7 @@ TEST(DispatcherMask, GridsWithoutACommonCuDoNotBlockEachOther) {
   EXPECT_THAT(cus_of(placed, 3), ElementsAre(6, 7));
 }
 
-// The head waits for the CUs of its mask; the other CUs are available to the grids behind it.
+// The first grid waits for the CUs of its mask. Later grids may use the other CUs.
 TEST(DispatcherMask, WhoIsBehindMayHaveTheCusThatNobodyBeforeItWants) {
   Dispatcher dispatcher(groups_of(4, 2));
   const std::uint32_t six = dispatcher.add_mask({0, 1, 2, 4, 5, 6});
@@ -251,7 +251,7 @@ TEST(DispatcherMask, WhoIsBehindMayHaveTheCusThatNobodyBeforeItWants) {
   const std::vector<Placement> placed = place_all(dispatcher);
   EXPECT_EQ(cus_of(placed, 1).size(), 6);
   EXPECT_THAT(cus_of(placed, 2), ElementsAre(3, 7));
-  // A third grid that may use all CUs is behind the second.
+  // A third grid that may use all CUs does not overtake the second grid.
   dispatcher.add({.id = 3, .workgroups = 1, .footprint = whole});
   dispatcher.retire(3, whole);
   EXPECT_THAT(who(place_all(dispatcher)), ElementsAre(std::pair(2U, 2)));

@@ -1,4 +1,4 @@
-// How many workgroups of a kernel fit on a CU.
+// Computes how many workgroups of a kernel fit on a CU.
 #pragma once
 
 #include "models/hardware/cu/spec.hpp"
@@ -11,10 +11,10 @@ using part::Footprint;
 
 Footprint footprint(const CuArraySpec& spec, const program::WorkgroupResources& resources);
 
-// Resident workgroups per CU of an otherwise empty GPU; 0 if not even one fits.
+// Returns how many workgroups fit on one CU that is otherwise empty; 0 if not even one fits.
 std::int64_t occupancy(const CuArraySpec& spec, const program::WorkgroupResources& resources);
 
-// The resource that limits occupancy: "threads", "registers", "lds" or "workgroup slots".
+// Returns the resource that limits occupancy(): "threads", "registers", "lds" or "workgroup slots".
 const char* limiting_resource(const CuArraySpec& spec, const program::WorkgroupResources& resources);
 
 }  // namespace moire::cu

@@ -13,14 +13,15 @@ namespace {
 struct Loop {
   double window;  // bytes requested per iteration
   double time;    // seconds per iteration on an idle machine
-  double waits;   // time that an iteration waits in a loaded memory, in queueing delays of a single load
+  double waits;   // queueing delay of an iteration in a loaded memory / mean queueing delay of one load
 };
 
-// The loop of a workgroup that waits for each batch of loads. A wavefront's part of a batch takes the latency of its
-// slowest load plus the wavefront's issue time for all its loads. Random rows are independent loads. Of contiguous
-// addresses, only the lines of the first load instruction are independent, because the other lines arrive along with
-// them. In a loaded memory every line waits in a queue, and the longest of n exponentially distributed waits is about
-// 1 + ln n times the mean. Dependent loads take one latency each, with nothing else in flight.
+// Returns the loop of a workgroup that waits for each batch of loads. `led`: bytes per unit of work that count as in
+// flight. A wavefront's part of a batch takes the latency of its slowest load plus the wavefront's issue time for all
+// its loads. Random rows are independent loads. Of contiguous addresses, only the lines of the first load instruction
+// are independent, because the other lines arrive along with them. In a loaded memory every line waits in a queue, and
+// the longest of n exponentially distributed waits is about 1 + ln n times the mean. Dependent loads take one latency
+// each, with nothing else in flight.
 Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, const part::Latency& latency,
              double clock) {
   const double batch = shape.in_flight.value;
@@ -33,7 +34,7 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   double slowest = latency.mean();
   double waits = 1;
   if (latency.spread > 0) {
-    const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // independent hits or misses
+    const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // loads that hit or miss separately
     const double lines = own / latency.line;
     const double spread = shape.random_rows ? lines : std::min(own, instruction) / latency.line;
     const double all_hit = latency.missed < 1 ? core::power(1 - latency.missed, apart) : 0;
@@ -79,15 +80,15 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double single = latency.mean();
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + shape.held.seconds(), 1}
                                       : batches(compute, shape, led, latency, load.clock);
-    // Load stretches only the queued part of the latency; the rest is a fixed time per batch.
+    // Only the queued part of the latency (Latency::stretched) grows with load. The rest is a fixed time per batch.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;
     // The time of the batches limits the rate if a batch fits into the workgroup's share of the CU's bytes in flight,
-    // or if batches without this limit would still be slower than the limit allows.
+    // or if whole batches give a lower rate than this share of the bytes in flight.
     const double in_time = std::max(spec.latency * loop.waits, single);
     const bool in_batches = loop.window <= most || loop.window / loop.time <= most / in_time;
     spec.window = (in_batches ? loop.window : most) / loop.waits / led;
-    // Otherwise the CU's limit holds, without a delay: other workgroups of the CU use the time in which this workgroup
-    // requests nothing.
+    // If the time of the batches does not limit the rate, the CU's bytes in flight do. There is no delay then, because
+    // other workgroups of the CU use the time in which this workgroup requests nothing.
     spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
     if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;

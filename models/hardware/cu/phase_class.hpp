@@ -2,7 +2,7 @@
 //
 //   rate <= window / (L(load) + delay)   Little's law. window = bytes that the workgroup keeps in flight, at most its
 //                                        share of the CU's limit. L = latency, which grows with the load of the memory.
-//                                        delay = time of a round trip besides the latency, independent of load.
+//                                        delay = the part of a round trip's time that does not grow with load.
 //   rate <= the workgroup's share of the CU's load/store rate, its share of the CU's arithmetic rate, and peer-store
 //                                        window / link latency
 //   weight = bytes in flight
@@ -27,13 +27,15 @@ struct CuLoad {
   bool operator==(const CuLoad&) const = default;
 };
 
-// Clock relative to the highest clock while the CUs draw `power` in total (unit: one CU with dense matrix arithmetic on
-// random data): matrix_clock / clock x (CUs / power)^(1/3), at most 1. Dynamic power grows with the cube of the clock,
-// because the voltage follows the frequency. matrix_clock is the clock that the power limit allows with all CUs busy.
+// Returns the clock that the power limit allows, as a fraction of the highest clock, at most 1:
+//   matrix_clock / clock x (CUs / power)^(1/3)
+// `power`: sum over all CUs, where a CU with dense matrix arithmetic on random data draws 1. So matrix_clock is the
+// clock that the limit allows while all CUs do such arithmetic. Dynamic power grows with the cube of the clock, because
+// the voltage follows the frequency.
 double clock_share(const CuArraySpec& compute, double power);
 
-// The class of the workgroups with this shape on CUs with this load. The parts of the site add the demands on memory
-// and links. If queues have their own copies of a resource (counterfactual run), `queue` selects the copy.
+// Returns the class of the workgroups with this shape on CUs with this load. The parts of the site add the demands on
+// memory and links. If queues have their own copies of a resource (counterfactual run), `queue` selects the copy.
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                             part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue = 0);
 

@@ -44,7 +44,7 @@ struct Never final : core::EventSink {
   void fire(std::uint64_t) override {}
 };
 
-// Rate of a class with a single member on an idle machine, according to the sharing law.
+// Returns the rate of a class with a single member on an idle machine, according to the sharing law.
 double rate_alone(machine::Machine& machine, const core::ClassSpec& spec) {
   Never never;
   const core::ClassId id = machine.sharing().add_class(spec);
@@ -74,8 +74,8 @@ TEST_F(H200, ASmallCopyIsBoundByLatencyALargeOneByItsSm) {
   }
 }
 
-// In an earlier model, a copy whose batch exceeded the CU's bytes in flight overlapped its stores with its loads. It
-// was faster than a copy whose batch fitted.
+// More bytes in flight per CU must never make a copy slower. In an earlier model, a copy whose batch exceeded the CU's
+// bytes in flight overlapped its stores with its loads, and was faster than a copy whose batch fitted.
 TEST(PhaseClass, MoreRoomInFlightIsNeverSlower) {
   machine::SystemSpec system = load_system("4xh200.yaml");
   for (const double batch : {4096., 38400., 65536.}) {
@@ -227,8 +227,8 @@ TEST_F(Example, ABatchThatIsWaitedForKeepsNothingInFlightMeanwhile) {
   EXPECT_DOUBLE_EQ(rate_alone(*machine, class_of(read, {20e3, 0})), 40e9) << "20 kB in 400 ns + 20 kB / 200 GB/s";
 }
 
-// A unit of work has two batches of 10 kB and one load on which they depend. It takes three latencies of 400 ns,
-// 2 x 10 kB at 200 GB/s, and 150 ns in which nothing is requested.
+// A unit of work has two batches of 10 kB and one load on which both depend. It takes three latencies of 400 ns,
+// 2 x 10 kB at 200 GB/s, and a pause of 150 ns.
 TEST_F(Example, DependentLoadsAndPausesAreTimeWithNothingInFlight) {
   const PhaseShape task{.name = "task",
                         .read = 20e3,
@@ -270,7 +270,7 @@ TEST_F(Example, ABatchWaitsForItsSlowestLine) {
   EXPECT_NEAR((spec.latency + spec.delay) / spec.window, time / 65536, 1e-6 * time / 65536);
   EXPECT_NEAR(spec.window, 65536 / (1 + slowest), 1e-6);
   EXPECT_DOUBLE_EQ(spec.latency, 0.25 * 400e-9);
-  // In a contiguous run only the lines of the first load are independent.
+  // At contiguous addresses, only the lines of the first load are independent.
   rows.random_rows = false;
   EXPECT_NEAR(class_of(rows, load).delay * (1 + slowest) + 100e-9 * (1 + slowest),
               400e-9 + 50e-9 * std::log(4.) + 8192 / 10e9, 1e-15);
@@ -283,7 +283,7 @@ TEST_F(Example, ABatchWaitsForItsSlowestLine) {
 }
 
 TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {
-  PhaseShape twice = waited_for(copy(40e3));  // loads take 400 ns + 200 ns at 200 GB/s, the CU 400 ns for both ways
+  PhaseShape twice = waited_for(copy(40e3));  // loads take 400 ns + 40 kB / 200 GB/s; the CU takes 80 kB / 200 GB/s
   twice.in_flight = {40e3};
   const double rate = rate_alone(*machine, class_of(twice, {40e3, 0}));
   EXPECT_NEAR(40e3 / rate * 1e9, std::pow(std::pow(600., 4) + std::pow(400., 4), 0.25), 1e-6);

@@ -10,14 +10,14 @@ namespace moire::cu {
 
 namespace {
 
-// Step of the clock share. Without steps, every workgroup that comes or goes would move all others to new classes.
-// Rates are proportional to the clock, so they are correct to within one step.
+// Step of Clock::share. Without steps, every workgroup that starts or ends would move all others to new classes. Rates
+// are proportional to the clock, so their relative error is at most one step.
 constexpr double clock_step = 0.01;
 // The bytes in flight at a port count in steps of port_queue / port_steps. Smaller changes hardly affect workgroups.
 constexpr double port_steps = 4;
-// A group's bytes in flight are rounded up to a step: bytes_in_flight_per_cu, but at most this many bytes. Rounding up
-// slows a lone workgroup only if step / load_per_group exceeds the latency of the memory. 128 KiB at 1 TB/s take 131
-// ns, less than the latency of any memory.
+// A group's bytes in flight are rounded up to a multiple of bytes_in_flight_per_cu or, if smaller, of this many bytes.
+// Rounding up slows a lone workgroup only if this multiple / load_per_group exceeds the latency of the memory. 128 KiB
+// at 1 TB/s take 131 ns, less than the latency of any memory.
 constexpr double group_step = 128 * 1024;
 
 }  // namespace
@@ -55,8 +55,9 @@ void PhaseRunner::add_paths() {
   }
 }
 
-// The share changes in steps. Otherwise, a workgroup that comes or goes would move all its neighbours to new classes,
-// although their rates hardly change.
+// Returns the share of the bytes in flight that the port passes on to a saturated memory (CuLoad::port_share). The
+// share changes in steps. Otherwise, a workgroup that starts or ends would move all workgroups of the port to new
+// classes, although their rates hardly change.
 double PhaseRunner::port_share(const Path& port) const {
   const double queue = compute_.port_queue->value;
   return std::min(1.0, port_steps / std::ceil(port_steps * port.asked / queue));
@@ -104,8 +105,8 @@ void PhaseRunner::share_paths() {
   changed_paths_.clear();
 }
 
-// The clock changes in steps, and only if it is off by a step or more. Otherwise, every workgroup that comes or goes
-// would move all others to new classes.
+// Updates the clocks of GPUs whose power has changed. A clock below the highest clock is a multiple of clock_step. It
+// changes only if it is off by clock_step or more, or if it can be the highest clock again.
 void PhaseRunner::set_clocks() {
   for (const std::uint32_t number : changed_clocks_) {
     Clock& clock = clocks_[number];
@@ -131,8 +132,8 @@ void PhaseRunner::set_clocks() {
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
   shapes_.push_back(shape);
   queues_.push_back(queue);
-  // Bytes in flight are rounded to whole bytes. So the sum over a CU is exact, and returns to the same value when
-  // workgroups come and go.
+  // Bytes in flight are rounded up to whole bytes. So the sum over a CU is exact, and has the same value again after
+  // workgroups have started and ended.
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
   return static_cast<ShapeId>(shapes_.size() - 1);
 }
@@ -145,7 +146,7 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
     unit.load.in_flight += sign * shape.in_flight.value;
   if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
   if (shape.power > 0 && !clocks_.empty()) {
-    // Workgroups of one CU take turns on its arithmetic units, so together they draw at most one CU's power.
+    // Workgroups of one CU take turns on its arithmetic units, so together they draw at most the power of one CU (1).
     const double before = std::min(1.0, unit.power);
     unit.power += sign * shape.power;
     const std::uint32_t number = clock_of(occupant);
@@ -164,7 +165,7 @@ void PhaseRunner::start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part
   const bool same_load = occupant.present && occupant.shape == shape;
   if (occupant.present && !same_load) add_load(occupant, -1);
   const bool arrives = !occupant.present;
-  if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // one class for all peers
+  if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // the shape uses no peer
   occupant = {shape,       rank,          peer,  cu,     true, same_load ? occupant.computing_share : 0,
               core::no_id, occupant.last, &sink, payload};
   if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
@@ -212,7 +213,8 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
   }
 }
 
-// Each workgroup that does arithmetic gets `younger_matrix_share` of the share of the next older workgroup.
+// Sets the shares of the CU's matrix rate. Each workgroup that does arithmetic gets `younger_matrix_share` times the
+// share of the next older workgroup, and all shares add up to 1.
 void PhaseRunner::share_arithmetic(const Unit& unit) {
   double sum = 0;
   double share = 1;

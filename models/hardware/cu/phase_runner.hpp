@@ -51,7 +51,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     CuLoad load;
     CuLoad applied;
     bool changed = false;
-    double asked = 0;  // bytes in flight that its port and its group count for it
+    double asked = 0;  // bytes in flight of this CU that are contained in Path::asked of its port and its group
     double power = 0;  // sum of PhaseShape::power over its workgroups
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
@@ -62,12 +62,12 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     std::uint32_t first_unit = 0;
     std::uint32_t last_unit = 0;
     double asked = 0;  // bytes in flight, sum over its CUs
-    double told = -1;  // value that its CUs have in their load: the port's share, or the group's bytes in flight
+    double told = -1;  // value in the load of its CUs: CuLoad::port_share for a port, group_in_flight for a group
     bool changed = false;
   };
   // The clock of a GPU, which matrix arithmetic lowers.
   struct Clock {
-    double power = 0;  // sum over its CUs, each of which counts 1 at most
+    double power = 0;  // sum over the GPU's CUs of min(1, Unit::power)
     double share = 1;  // fraction of the highest clock
     bool changed = false;
   };

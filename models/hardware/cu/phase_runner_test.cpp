@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::Eq;
 
-// A CU has 40 kB in flight at 400 ns: a workgroup that requests 25 kB gets 62.5 B/ns alone, and 50 B/ns beside another
-// one.
+// A CU has at most 40 kB in flight, and the latency is 400 ns. A workgroup that requests 25 kB gets 62.5 B/ns alone,
+// and 50 B/ns beside another such workgroup.
 class PhaseRunnerTest : public ::testing::Test, public core::EventSink {
  protected:
   core::RunLoop loop;
@@ -91,7 +91,7 @@ TEST_F(PhaseRunnerTest, WorkgroupsThatFollowOneAnotherInTheSameInstantNeedNoSolv
   int rest = 100;
   then = [&](Seat seat) {
     runner.leave(seat);
-    if (--rest > 0) begin(seat + 2, 0, 1000);  // another seat: a new workgroup on the same CU
+    if (--rest > 0) begin(seat + 2, 0, 1000);  // a new workgroup on the same CU
   };
   begin(0, 0, 1000);
   begin(1, 0, 1000);
@@ -126,7 +126,7 @@ TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
   const ShapeId sum = runner.add_shape({.name = "sum", .flop = 1000, .in_flight = {}}, 0);
   then = [&](Seat seat) {
     if (seat == 0 &&
-        ends.size() == 1) {  // the reader continues with arithmetic, so the other one has the memory path alone
+        ends.size() == 1) {  // workgroup 0 continues with arithmetic, so workgroup 1 has the memory path alone
       ends[10] = loop.now().ns();
       runner.start(0, 0, 0, sum, 0, 1000, *this, 0);
     }
@@ -134,7 +134,7 @@ TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
   begin(0, 0, 50e3);
   begin(1, 0, 112.5e3);
   loop.run();
-  // 50 kB at 50 B/ns, then 1 MFLOP at 1 TFLOP/s; the other one continues with 62.5 kB at 62.5 B/ns.
+  // Workgroup 0: 50 kB at 50 B/ns, then 1 MFLOP at 1 TFLOP/s. Workgroup 1 continues with 62.5 kB at 62.5 B/ns.
   EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 2000}, {1, 2000}, {10, 1000}}));
 }
 
@@ -164,8 +164,8 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
 
 // --- Paths to the memory system that CUs share
 
-// A GPU with one group of 3 CUs. CUs 0 and 1 are behind one port and CU 2 is behind another port. Each CU has 40 kB in
-// flight.
+// A GPU with one group of 3 CUs. If ports are limited, CUs 0 and 1 use one port and CU 2 uses another port. Each CU has
+// 40 kB in flight.
 class SharedWay : public ::testing::Test, public core::EventSink {
  protected:
   machine::SystemSpec system = machine::example_system(1);
@@ -223,8 +223,8 @@ TEST_F(SharedWay, AGroupsRateIsShared) {
   EXPECT_EQ(ends[1] - before, 120);
 }
 
-// A group's bytes in flight were once rounded up to multiples of bytes_in_flight_per_cu. So a lone workgroup's share
-// fell when bytes_in_flight_per_cu grew.
+// In an earlier model, a group's bytes in flight were rounded up to multiples of bytes_in_flight_per_cu. So the rate of
+// a lone workgroup fell when bytes_in_flight_per_cu grew.
 TEST_F(SharedWay, MoreRoomInFlightLeavesALoneWorkgroupItsRate) {
   system.node.gpu.compute.port_queue = Bytes{1e9};
   system.node.gpu.compute.load_per_group = BytesPerSecond{1e12};
@@ -262,7 +262,8 @@ TEST_F(AgeTest, TheOldestComputesFastest) {
   begin(0, matrix, 5e6);
   begin(1, matrix, 5e6);
   loop.run();
-  // The workgroups get 2/3 and 1/3 of the CU for 1.5 us. Then the younger one has the whole CU for its other half.
+  // The older workgroup gets 2/3 and the younger one 1/3 of the CU for 1.5 us. Then the younger workgroup has the whole
+  // CU for the second half of its work.
   EXPECT_NEAR(ends.at(0), 1500, 1e-3);
   EXPECT_NEAR(ends.at(1), 2000, 1e-3);
 }
@@ -270,7 +271,7 @@ TEST_F(AgeTest, TheOldestComputesFastest) {
 TEST_F(AgeTest, WhoTakesAPlaceIsTheYoungest) {
   then = [this](Seat seat) {
     runner.leave(seat);
-    if (seat == 0) begin(2, matrix, 5e6);  // the same load on the CU, but another oldest workgroup
+    if (seat == 0) begin(2, matrix, 5e6);  // the load of the CU stays the same, but workgroup 1 is now the oldest
   };
   begin(0, matrix, 5e6);
   begin(1, matrix, 5e6);
@@ -332,7 +333,7 @@ TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
   EXPECT_NEAR(ends.at(0), 2000 / 0.63, 1e-3) << "half of the CUs: 0.5 x cbrt(2), in steps of 0.01";
 }
 
-// A clock below half a step of 1 % was once rounded to zero.
+// The clock changes in steps of 1 %. In an earlier model, a clock below half a step was rounded to zero.
 class SlowClockTest : public ClockTest {
  protected:
   SlowClockTest() : ClockTest(1e6) {}

@@ -8,9 +8,9 @@ namespace moire::cu {
 
 namespace {
 
-// Returns all CUs in the order in which they are assigned: the next CU is from the group with the smallest assigned
-// fraction. If the GPU supports clusters, whole steps (compute.partition_step) of a group are assigned together, so
-// that a cluster finds its CUs in one group.
+// Returns all CUs in the order in which they are assigned: the next CU is from the group of which the smallest fraction
+// is assigned. If the GPU supports clusters, compute.partition_step CUs of a group are assigned together, so that a
+// cluster finds its CUs in one group.
 std::vector<std::uint32_t> dealing_order(const CuArraySpec& spec) {
   struct Group {
     std::uint32_t first;

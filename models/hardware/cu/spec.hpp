@@ -29,36 +29,38 @@ struct CuArraySpec {
   std::int64_t wavefront = 0;  // threads that execute together (warp, wavefront)
   std::int64_t threads_per_cu = 0;
   std::int64_t workgroups_per_cu = 0;
-  std::int64_t registers_per_cu = 0;  // 32-bit
+  std::int64_t registers_per_cu = 0;  // number of 32-bit registers
   std::int64_t register_granularity = 8;
   Bytes lds_per_cu;
   std::int64_t cluster_max = 1;
   std::int64_t partition_step = 1;  // queues reserve CUs in multiples of this
   PerSecond clock;
-  FlopPerSecond vector_fp32;   // whole GPU at `clock`
-  FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
+  FlopPerSecond vector_fp32;   // of the whole GPU at `clock`
+  FlopPerSecond matrix_16bit;  // of the whole GPU at `clock`, for dense bf16 or fp16
   double matrix_efficiency = 1;
   // Matrix rate of a workgroup relative to that of the next older workgroup on the CU: wavefronts of older workgroups
   // issue first. 1: equal rates.
   double younger_matrix_share = 1;
-  std::optional<PerSecond> matrix_clock;  // while all CUs do matrix arithmetic on random data; absent: `clock`
+  std::optional<PerSecond> matrix_clock;  // clock while all CUs do matrix arithmetic on random data; absent: `clock`
   Bytes bytes_in_flight_per_cu;
   // Number of CUs behind each port to the memory system, in the order of the CUs (H200: CPCs of three and of two TPCs).
   // A port may serve CUs of several groups. Empty: no port limits its CUs.
   std::vector<std::int64_t> ports;
-  std::optional<Bytes> port_queue;                   // most bytes in flight of a port that count at a saturated memory
-  std::optional<BytesPerSecond> load_per_group;      // load rate of all CUs of a group
-  BytesPerSecond load_store_per_cu;                  // load rate of one CU
-  std::optional<BytesPerSecond> load_per_wavefront;  // in a batch that it waits for; absent: load_store_per_cu
-  double store_cost = 1;                             // CU time per stored byte, relative to a loaded byte
-  std::optional<double> peer_store_cost;             // the same for bytes stored to a peer; absent: store_cost
-  Time launch_interval;                              // between two workgroup launches of one group's dispatcher
-  Time slot_refill;                                  // from a workgroup's end to the next one's start in its slot
-  Time refill_interval;                              // between the starts of two workgroups in slots of one CU
+  std::optional<Bytes> port_queue;  // a saturated memory counts at most this many of the bytes in flight at a port
+  std::optional<BytesPerSecond> load_per_group;  // load rate of all CUs of a group
+  BytesPerSecond load_store_per_cu;              // load rate of one CU
+  // Load rate of a wavefront that waits for a batch of loads. Absent: load_store_per_cu / wavefronts of the workgroup.
+  std::optional<BytesPerSecond> load_per_wavefront;
+  double store_cost = 1;                  // CU time per stored byte, relative to a loaded byte
+  std::optional<double> peer_store_cost;  // the same for bytes stored to a peer; absent: store_cost
+  Time launch_interval;                   // between two launches of workgroups or clusters to one group
+  Time slot_refill;                       // from a workgroup's end to the start of the next workgroup in its slot
+  Time refill_interval;                   // between the starts of two workgroups in slots of one CU
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;
-  // The same CUs at `share` of their clock. All values that scale with the clock (cu::declaration) change as well.
+  // Returns the spec of the same CUs at `share` of their clock. Scales all values that cu::declaration() lets follow
+  // the clock.
   CuArraySpec at_clock(double share) const;
 };
 

@@ -1,7 +1,7 @@
 // The decompression engines of all GPUs as a part of the machine.
 //
-// Buffers wait in one FIFO per GPU. An engine spends `command` on a buffer, and then its decompressed bytes / rate. The
-// rate is the engine's bandwidth or, if lower, its share of the L2 and the memory.
+// Buffers wait in one FIFO per GPU. An engine takes the time `command` for a buffer, and then decompressed bytes /
+// rate. The rate is the engine's bandwidth or, if lower, the engine's share of the L2 and the memory.
 #pragma once
 
 #include <cstdint>

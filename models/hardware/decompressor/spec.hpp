@@ -19,7 +19,7 @@ struct DecompressorSpec {
   BytesPerSecond bandwidth;          // of one engine, in decompressed bytes
   Bytes largest;                     // largest buffer, in decompressed bytes
   Time command;                      // from the moment at which an engine takes a buffer until its first byte moves
-  std::vector<std::string> formats;  // formats that it decompresses
+  std::vector<std::string> formats;  // formats that the engine decompresses
   Bytes bytes_in_flight;
   static void describe(config::Describer<DecompressorSpec>& d);
 };

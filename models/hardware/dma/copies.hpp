@@ -10,8 +10,9 @@
 namespace moire::dma {
 
 const part::Declaration& declaration();
-// `port`: bandwidth that a GPU's port gives to all its copies together. `path`: bandwidth that one copy to a peer can
-// get from the links.
+// Returns the parameters of ports that DMA engines limit, and the bandwidth of engines if the links limit it. `port`:
+// bandwidth that a GPU's port gives to all its copies together. `path`: bandwidth that one copy to a peer can get from
+// the links.
 std::vector<part::Limit> limits(const DmaSpec& dma, BytesPerSecond port, BytesPerSecond path,
                                 const program::Program& program);
 bool shares(const program::Program& program);

@@ -1,10 +1,10 @@
-// The DMA engines of one GPU. Copies wait for an engine, and copies to peers also for one of the slots in which copies
-// make progress.
+// The DMA engines of one GPU. A copy waits for an engine, and until fewer than `peer_concurrency` copies make progress.
+// A copy by a kernel of the driver (within the GPU, if the spec has `local_command`) waits for neither.
 //
-// The first byte of a copy moves at the later of two times:
-//   - first_command after the copy may begin (it is enqueued, and the operations before it have ended),
+// The first byte of a copy by an engine moves at the later of two times:
+//   - first_command after `ready` of its request,
 //   - next_command after the end of the engine's previous copy if that copy was of the same queue, else switch_command
-//     after it. The engine has read the command during the previous copy, but has not switched to its queue.
+//     after it. The engine may read the command during the previous copy, but switches to the new copy only afterwards.
 // Then the copy takes bytes / rate, where the sharing law determines the rate.
 #pragma once
 
@@ -23,7 +23,7 @@ struct CopyRequest {
   core::ClassId path = core::no_id;  // class of the sharing law: demands on engine, memories and links
   Bytes bytes;
   std::uint32_t queue = 0;
-  Time ready;          // earliest start of the copy, as far as known before an engine is assigned
+  Time ready;          // earliest time at which an engine can read the command of the copy
   bool local = false;  // within the GPU
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;

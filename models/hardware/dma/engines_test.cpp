@@ -43,7 +43,7 @@ class EnginesTest : public ::testing::Test, public core::EventSink {
     done.push_back({copy, loop.now().us(), engines->finished().engine, engines->finished().begin.us()});
     then(copy);
   }
-  // Each copy is in a queue of its own unless one is given.
+  // Submits a copy in a queue of its own. submit_to() submits a copy in a given queue.
   void submit(std::uint64_t copy, double bytes) { submit_to(100 + static_cast<std::uint32_t>(copy), copy, bytes); }
   void submit_to(std::uint32_t queue, std::uint64_t copy, double bytes, Time ready = Time{}, bool local = false) {
     engines->submit({path, {bytes}, queue, std::max(ready, Time{}), local, this, copy});

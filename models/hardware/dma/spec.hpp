@@ -17,17 +17,18 @@ struct DmaSpec {
   std::int64_t engines = 0;           // engines that reach peers; each runs one copy at a time
   std::int64_t peer_concurrency = 0;  // copies to peers of one GPU that make progress at the same time
   BytesPerSecond bandwidth;           // of one engine
-  // Time from the moment at which a copy may begin until its first byte moves, if the engine is idle. Most of this time
-  // can pass during earlier copies. After the end of an earlier copy, the engine only needs next_command if that copy
-  // was of the same queue, or switch_command if it was of another queue (absent: first_command).
+  // first_command: time from the moment at which an engine can read the command of a copy until the first byte of the
+  // copy moves, if the engine is idle. This time may pass during an earlier copy of the engine. After the end of that
+  // copy, the first byte moves at the earliest next_command later if both copies are of the same queue, else
+  // switch_command later (absent: first_command).
   Time first_command;
   Time next_command;
   std::optional<Time> switch_command{};
-  Time completion{};  // from a copy's last byte until kernels behind it in its queue can see its end
-  // Present: a kernel of the driver does copies within the GPU, and their first byte moves after this time. Absent: a
-  // DMA engine does them.
+  Time completion{};  // from a copy's last byte until kernels after the copy in its queue can see its end
+  // Present: a kernel of the driver does the copies within the GPU. The first byte of such a copy moves at the earliest
+  // this time after the copy is ready. Absent: a DMA engine does the copies within the GPU.
   std::optional<Time> local_command{};
-  std::optional<Time> queued_enqueue{};  // host time for a copy behind another of its queue; absent: host.enqueue
+  std::optional<Time> queued_enqueue{};  // host time to enqueue a copy after another copy; absent: host.enqueue
   Bytes bytes_in_flight;
   static void describe(config::Describer<DmaSpec>& d);
 };

@@ -49,7 +49,7 @@ void describe_two_levels(config::Describer<Spec>& d) {
   });
 }
 
-// Most links of a fabric. A link takes about 100 bytes of memory. A larger number is taken for a mistake in the file.
+// Most links of a fabric. A link takes about 100 bytes of memory. More links are probably a mistake in the file.
 constexpr double most_links = 2e6;
 
 bool few_links(double links, const char* fewer, config::Problem& error) {
@@ -65,7 +65,8 @@ bool planes_fit(const TwoLevelSpec& spec, double endpoints, double leaves, confi
   return few_links(2 * planes * (endpoints + leaves * static_cast<double>(spec.spines)), "planes or spines", error);
 }
 
-// Refuses uplinks that are narrower than a NIC port: a leaf would need less than one cable per spine.
+// Returns false and sets `error` if an uplink has less bandwidth than a NIC port: a leaf would need less than one cable
+// per spine.
 bool uplinks_fit(const TwoLevelSpec& spec, std::int64_t ports_per_leaf, config::Problem& error) {
   const double ports = static_cast<double>(ports_per_leaf) / spec.oversubscription;
   const double cables = ports / static_cast<double>(spec.spines);

@@ -31,7 +31,7 @@ struct DirectSpec {
 
 // How fast a switch adds up what several NICs send (in-network reduction).
 struct ReductionSpec {
-  BytesPerSecond rate;  // bytes of the result per second, for each group of NICs
+  BytesPerSecond rate;  // bytes of the sum per second, for each group of NICs
   Time latency;         // of the addition in one switch
   static void describe(config::Describer<ReductionSpec>& d);
 };
@@ -45,9 +45,9 @@ struct StarSpec {
 };
 
 enum class Routing {
-  static_hash,  // the hash of a queue pair selects its spine
+  static_hash,  // the hash of a queue pair selects its plane and spine
   per_packet,   // the packets of a queue pair take all planes and spines in turns
-  adaptive,     // packets are spread evenly over all spines, which therefore act as one
+  adaptive,     // packets are spread evenly over all planes and spines, which therefore act as one spine
 };
 
 // Leaf switches under spine switches; every leaf is connected to every spine.
@@ -67,7 +67,7 @@ struct FatTreeSpec : TwoLevelSpec {  // a leaf serves all NICs of its nodes
   static void describe(config::Describer<FatTreeSpec>& d);
 };
 
-struct RailFatTreeSpec : TwoLevelSpec {  // a leaf serves NIC i of each of its nodes
+struct RailFatTreeSpec : TwoLevelSpec {  // a leaf serves one NIC of each of its nodes, always with the same index
   static void describe(config::Describer<RailFatTreeSpec>& d);
 };
 
@@ -86,7 +86,7 @@ struct TorusSpec {
 
 enum class DragonflyRouting {
   minimal,  // a route uses one global link
-  valiant,  // a route uses two global links, via a group that a hash selects: twice the load, but evenly spread
+  valiant,  // a route uses two global links, via a group that a hash selects; their load doubles but is even
 };
 
 struct DragonflyLinkSpec {
@@ -118,7 +118,7 @@ struct PlatformSpec {
   static void describe(config::Describer<PlatformSpec>& d);
 };
 
-// Exactly one of the members is set.
+// The fabric of a system. Exactly one of the members is set.
 struct FabricSpec {
   std::optional<DirectSpec> direct;
   std::optional<StarSpec> star;
@@ -127,21 +127,23 @@ struct FabricSpec {
   std::optional<TorusSpec> torus;
   std::optional<DragonflySpec> dragonfly;
   std::optional<PlatformSpec> platform;
-  const ReductionSpec* reduction() const;  // null if the switches do not sum
+  const ReductionSpec* reduction() const;  // returns null if the switches do not sum
   static void describe(config::Describer<FabricSpec>& d);
 };
 
-// A topology whose switches may sum (in-network reduction). Switches that sum have numbers from endpoints() on. For
-// each group of NICs, a tree of switches connects the members. route() also gives the route between a NIC or switch and
-// the switch above it in the tree, in both directions.
+// A topology whose switches may sum (in-network reduction). NICs have the numbers below endpoints(), and switches that
+// sum have numbers from endpoints() on. For each group of NICs, a tree of switches connects the members. route() also
+// gives the route between a NIC or switch and the switch above it in the tree, in both directions.
 class Fabric : public core::Topology {
  public:
   virtual const ReductionSpec* reduction() const { return nullptr; }
-  // The switch above the NIC or switch `below` in the tree of a group. For the root, the root itself.
+  // Returns the number of the switch above the NIC or switch `below` in the tree of a group. If `below` is the root,
+  // returns the root.
   virtual core::EndpointId above(core::EndpointId below, std::uint32_t /*group*/) const { return below; }
 };
 
-// Returns null and sets `error` if the fabric does not fit the numbers of nodes and NICs, or would have too many links.
+// Builds the fabric. Returns null and sets `error` if the fabric does not fit the numbers of nodes and NICs, or has too
+// many links.
 // `uneven`: NICs and links that are slower than specified.
 std::unique_ptr<Fabric> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
                                       const nic::NicSpec& nic, config::Problem& error, const part::Uneven& uneven = {});

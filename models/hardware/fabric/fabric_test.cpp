@@ -94,8 +94,8 @@ void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 class EveryFabric : public testing::TestWithParam<Kind> {};
 
-// Each path leaves through the source's port, enters through the destination's, uses no link twice, and has only links
-// that exist.
+// Each path leaves through the source's port, enters through the destination's port, uses no link twice, and has only
+// links that exist.
 TEST_P(EveryFabric, PathsAreSound) {
   const auto topology = make(GetParam().yaml, GetParam().nodes, GetParam().nics);
   const auto n = static_cast<EndpointId>(GetParam().nodes * GetParam().nics);
@@ -201,7 +201,8 @@ TEST(TwoLevel, HashSpreadsFlowsAndKeepsEachOne) {
   for (const auto& [link, count] : flows) EXPECT_NEAR(count, 100, 40);
 }
 
-// For each dimension of a torus: the number of (source, destination) pairs of an all-to-all that cross each link.
+// Returns for each dimension of a torus the numbers of (source, destination) pairs of an all-to-all that cross each
+// link.
 std::vector<std::vector<int>> torus_load(const std::vector<std::int64_t>& dimensions) {
   TorusSpec spec{dimensions, {{25e9}, Time::from_ns(700)}};
   const Torus topology(spec, 1, example_nic());
@@ -355,8 +356,8 @@ TEST(Planes, AQueuePairKeepsToOne) {
   EXPECT_EQ(adaptive->links().size(), 2 * 8 + 2 * 2u);
 }
 
-// Packets of a queue pair take all planes and spines in turns. Between ports of one leaf, they only have the choice of
-// the plane.
+// Packets of a queue pair take all planes and spines in turns. Between two NICs of one leaf, they take all planes in
+// turns and use no spine.
 TEST(PerPacket, RoutesAreAllPlanesAndSpines) {
   const auto topology =
       make("rail_fat_tree: {nodes_per_leaf: 4, spines: 2, planes: 2, switch_latency: 150 ns, routing: per_packet}", 8);
@@ -466,7 +467,8 @@ struct Counter : core::Receiver {
   Time last;
 };
 
-// The long dimension's links bound an all-to-all on 16 x 8: T >= 256 m / B. Queues keep these links nearly busy.
+// The links of the long dimension bound the time of an all-to-all of m bytes per pair on 16 x 8 nodes: it is at least
+// 256 m / B, with links of bandwidth B. With queues, these links are nearly always busy.
 TEST(Torus, AllToAllIsBoundByTheBisection) {
   const auto topology = make(torus_16x8, 128);
   core::RunLoop loop;
@@ -513,7 +515,7 @@ TEST(FabricSpec, SaysWhatIsWrong) {
             "torus dimensions 16 x 8 make 128 nodes, but the system has 64; choose dimensions whose product is 64");
 }
 
-// The value that Topology::turns() must have, found by comparing all routes.
+// Returns the value that Topology::turns() must have, found by comparing all routes.
 bool turns(const Topology& topology, EndpointId by) {
   const EndpointId all = topology.endpoints();
   for (EndpointId a = 0; a < all; ++a) {

@@ -78,7 +78,7 @@ Networks::Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow
   }
 }
 
-// The GPUs with the same number in all nodes form one group for sums in switches.
+// Forms the groups for sums in switches: the GPUs with the same index in their nodes are one group.
 void Networks::connect() {
   if (sums_.empty()) return;
   const auto& puts = *site_.find<part::Puts>();

@@ -17,8 +17,9 @@ std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, cons
 
 class Networks final : public part::Part, public part::Networks {
  public:
-  // Without a topology there is no network. flow = false: chunks queue at every port (QueueNetwork). flow = true:
-  // SimGrid's flows. SimGrid has one engine per process, so queues share the links in every counterfactual run.
+  // Without a topology there is no network. flow = false: messages are cut into chunks that queue at every port
+  // (QueueNetwork). flow = true: SimGrid computes the rates of messages (FlowNetwork). SimGrid has one engine per
+  // process, so queues of the program share the links in every counterfactual run.
   Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow, core::QueueNetworkSpec queues = {});
 
   void connect() override;

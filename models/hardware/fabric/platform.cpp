@@ -15,7 +15,7 @@ constexpr std::uintmax_t most_bytes = 64 << 20;
 constexpr double least_rate = 1, most_rate = 1e18;          // B/s
 constexpr Time most_latency = Time{1'000'000'000'000'000};  // 1000 s
 
-// The routes of a SimGrid platform file, between the ports of the NICs.
+// A fabric whose links between the ports of the NICs come from a SimGrid platform file.
 class PlatformRoutes final : public Ports {
  public:
   PlatformRoutes(core::flow::Platform platform, const nic::NicSpec& nic)
@@ -42,7 +42,8 @@ class PlatformRoutes final : public Ports {
   core::LinkId first_ = 0;
 };
 
-// Reports a link whose rate or latency is outside the ranges that the specs of other fabrics allow.
+// Returns an error message about the first link whose rate or latency is outside the ranges that the specs of other
+// fabrics allow. Returns nothing if all links are inside.
 std::optional<config::Problem> odd_link(const core::flow::Platform& platform) {
   for (const core::NetworkLink& link : platform.links) {
     if (link.bandwidth.value >= least_rate && link.bandwidth.value <= most_rate && link.latency <= most_latency)

@@ -111,8 +111,8 @@ void Sums::add(Index index, Time at) {
   pass_on(from.above, bytes, head, tail, sum.above != none);
 }
 
-// Sends a piece on, up or down the tree. The switch has its first byte at `head` and its last byte at `tail`, and sends
-// no byte before it has that byte.
+// Schedules the sending of a piece to the switch above (`up`) or to all members and switches below. The first byte of
+// the piece is in the switch at `head`, and its last byte at `tail`. The switch sends no byte before the byte is there.
 void Sums::pass_on(Index index, double bytes, Time head, Time tail, bool up) {
   Point& point = points_[index];
   double fastest = point.up_ps;

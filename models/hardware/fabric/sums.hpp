@@ -1,20 +1,23 @@
 // Sums in the switches of a fabric (in-network reduction), on top of a network that carries messages.
 //
-// The members of a group (NICs) send messages to the address of the group. The n-th messages that all members send with
-// one flow number are added, and every member gets the sum, as if its own message arrived. The switches above the
-// members form a tree. A message is cut into pieces of `piece` bytes. When a switch has got the same piece from all
-// members and switches below it, it sends the sum of the piece to the switch above. The root sends the sum down to all
-// members. Each piece is a message of the underlying network, so pieces share the links with all other traffic. The
-// network has to serve a piece in one turn of a port.
+// The members of a group (NICs) send messages to the address of the group. The first messages that the members send
+// with one flow number belong together, then the second messages, and so on. The switches add the messages that belong
+// together, and every member gets the sum, as if its own message arrived. The switches above the members form a
+// tree. A message is cut into pieces of `piece` bytes. When a switch has got the same piece from all members and
+// switches below it, it sends the sum of the piece to the switch above. The root sends the sum down to all members.
+// Each piece is a message of the underlying network, so pieces share the links with all other traffic. The network has
+// to serve a piece in one turn of a port.
 //
-// A switch adds a piece while the piece comes in. If the first bytes of all inputs are there at time t and the last
-// byte of the last input at time T, and the switch has ended its last addition for this group at time `free`, then
-//     start = max(t, free),  free = start + bytes / rate,  last byte of the sum = max(free, T) + latency
+// A switch adds a piece while the piece arrives from the inputs (the members and switches below it). At time t, the
+// first byte of every input has arrived; at time T, the last byte of every input. At time `free`, the switch has ended
+// its last addition for this group and flow number. Then
+//     start = max(t, free),  new `free` = start + bytes / rate,  last byte of the sum = max(new `free`, T) + latency
 // where `rate` and `latency` are those of ReductionSpec. Without other traffic, a message of one piece over L levels of
 // switches takes
 //     sum of the link latencies up and down + L x latency + bytes / min(slowest link, rate)
-// if links between switches are as fast as ports. A faster link carries a piece without a gap: it starts late enough
-// that the last byte has come in when the link needs it. This adds at most the time that the piece takes at a port.
+// if links between switches are as fast as ports. A link that is faster than a port carries a piece without a gap, so
+// it starts later: each byte must have arrived when the link needs it. This adds at most the time that the piece takes
+// at a port.
 #pragma once
 
 #include <memory>
@@ -32,14 +35,16 @@ class Sums final : public core::Network, private core::Receiver, private core::E
   // Addresses of groups, in the order of add_group; all other destinations are endpoints.
   static constexpr core::EndpointId first_group = 1U << 30;
 
-  // `fabric` must have a reduction and outlive this object. `images`: as in part::Site.
+  // `fabric` must have a reduction and outlive this object. `images`: number of identical blocks of nodes, of which one
+  // is simulated; 1 without folding.
   Sums(core::Calendar& calendar, const Fabric& fabric, std::unique_ptr<core::Network> network, Bytes piece,
        std::uint32_t images);
   void add_group(std::vector<core::EndpointId> members) { groups_.push_back(std::move(members)); }
 
-  // Throws core::NotAlike for a message to a group if only one of several blocks is simulated.
+  // Sends a message to an endpoint or to the address of a group. Throws core::NotAlike for a message to a group if only
+  // one of several blocks is simulated, because the sum needs the messages of all blocks.
   void send(const core::Message& message) override;
-  // Both count a piece once for every link between a NIC or switch and the next one.
+  // injected() and delivered() count a piece once for each transfer between a NIC and a switch or between two switches.
   Bytes injected() const override { return network_->injected(); }
   Bytes delivered() const override { return network_->delivered(); }
   std::vector<core::LinkUse> use() const override { return network_->use(); }
@@ -48,8 +53,8 @@ class Sums final : public core::Network, private core::Receiver, private core::E
   using Index = std::uint32_t;
   static constexpr Index none = UINT32_MAX;
 
-  // A queue that takes little memory when it is empty: a Point has six queues, and an empty std::deque takes half a
-  // kilobyte.
+  // A FIFO queue that takes little memory when it is empty. A Point has six queues, and an empty std::deque would take
+  // half a kilobyte.
   template <class T>
   class Fifo {
    public:
@@ -72,16 +77,16 @@ class Sums final : public core::Network, private core::Receiver, private core::E
     std::size_t first_ = 0;
   };
 
-  // A member's message whose sum has not arrived.
+  // A message of a member whose sum has not arrived yet.
   struct Own {
     core::Receiver* receiver;
     std::uint64_t payload;
     Time after;
     std::int64_t pieces;
   };
-  // A piece that a switch has got from some, but not all, of the members and switches below it.
+  // A piece that a switch has got from some, but not all, of its inputs (the members and switches below it).
   struct Partial {
-    std::size_t missing;  // inputs that have not come
+    std::size_t missing;  // number of inputs from which the piece has not arrived
     double bytes;
     Time head, tail;  // arrival of the first and the last byte, each the latest of all inputs
   };
@@ -101,7 +106,7 @@ class Sums final : public core::Network, private core::Receiver, private core::E
     std::int64_t summed = 0;              // pieces that it has summed and that are no longer in `partial`
     Time free{};                          // end of its last addition, without the latency
     Fifo<double> to_above{}, to_below{};  // bytes of the pieces whose sending is scheduled
-    Time sent_up{}, sent_down{};          // when the last of these pieces is sent
+    Time sent_up{}, sent_down{};          // when the last piece in to_above and in to_below is sent
   };
 
   void arrives(std::uint64_t payload, Time at) override;
@@ -109,7 +114,7 @@ class Sums final : public core::Network, private core::Receiver, private core::E
   Index first_point(std::uint32_t group, std::uint32_t flow);
   void send_up(Index point, double bytes);
   void send_down(Index point, double bytes);
-  void add(Index point, Time at);  // a piece of the point has reached the switch above
+  void add(Index point, Time at);  // called when a piece from the point has reached the switch above
   void pass_on(Index point, double bytes, Time head, Time tail, bool up);
 
   core::Calendar& calendar_;

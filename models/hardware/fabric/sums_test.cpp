@@ -108,7 +108,8 @@ TEST(Sums, AMessageTakesItsLatenciesAndItsBytesOnce) {
   }
 }
 
-// No member gets the sum before the last member has sent. A member with an `after` gets it that much later.
+// No member gets the sum before the last member has sent. A member whose message has a time `after` gets the sum that
+// much later.
 TEST(Sums, TheLastMemberDecides) {
   Machine machine(star(), 4);
   for (EndpointId e = 0; e < 3; ++e) machine.put(e, 1000, 0, 0, Time::from_ns(e == 1 ? 50 : 0));
@@ -121,8 +122,8 @@ TEST(Sums, TheLastMemberDecides) {
   EXPECT_NEAR(machine.arrivals.last().ns(), alone + 50, 0.1);
 }
 
-// The n-th messages of all members are added to each other, also if messages of one flow have different sizes. Another
-// flow has an order of its own.
+// The first messages of all members are added to each other, then the second messages, and so on, also if a member's
+// messages of one flow have different sizes. Messages of each flow are counted separately.
 TEST(Sums, MessagesOfAFlowStayInOrder) {
   Machine machine(leaves(), 8);
   for (EndpointId e = 0; e < 8; ++e) {

@@ -1,12 +1,12 @@
-// The topologies that make_topology() builds; tests construct them directly.
+// The classes of the topologies that make_topology() builds. Tests construct objects of these classes directly.
 #pragma once
 
 #include "models/hardware/fabric/fabric.hpp"
 
 namespace moire::fabric {
 
-// Hash of a queue pair for routing decisions. The finaliser of splitmix64 mixes the bits, so that similar inputs give
-// unrelated results.
+// Returns a hash of a queue pair, from which routes are chosen. The finaliser of splitmix64 mixes the bits, so that
+// similar inputs give unrelated results.
 std::uint64_t hash_of(std::uint64_t pair, std::uint32_t flow, std::int64_t seed);
 
 // Base of all fabrics. Endpoint e has link 2e out of it and link 2e + 1 into it, both with the NIC's bandwidth. So a
@@ -30,7 +30,7 @@ class Ports : public Fabric {
   core::LinkId out(core::EndpointId endpoint) const { return 2 * endpoint; }
   core::LinkId in(core::EndpointId endpoint) const { return 2 * endpoint + 1; }
   core::LinkId add_link(std::string name, BytesPerSecond bandwidth, Time latency);
-  // home() and turned() of a link that is no NIC port.
+  // Results of home() and turned() for a link that is no NIC port.
   virtual core::EndpointId home_of(core::LinkId link) const { return link; }
   virtual core::LinkId other_turned(core::LinkId link, core::EndpointId /*by*/) const { return link; }
 
@@ -99,15 +99,16 @@ class Torus final : public Ports {
 std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic,
                                      config::Problem& error);
 
-// Endpoint e is on router e / (nodes_per_router x nics), and router r is in group r / routers_per_group. Link c from a
-// group to the group d places further on starts at the group's router (with spines: at its spine) number
-// (c x (groups - 1) + d - 1) / global_links.
+// Endpoint e is on router e / (nodes_per_router x nics per node), and router r is in group r / routers_per_group. A
+// group has several links to each other group, numbered c = 0, 1, ... Link c to the group whose number is higher by d
+// (modulo the number of groups) starts at router (with spines: at spine) number (c x (groups - 1) + d - 1) /
+// global_links of the group.
 class Dragonfly final : public Ports {
  public:
   Dragonfly(const DragonflySpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
-  // True for shifts by whole groups: the hash only uses positions within groups and the distance of the groups.
+  // True for shifts by whole groups, because the hash only uses positions within groups and the distance of the groups.
   bool turns(core::EndpointId by) const override { return by % group_endpoints() == 0; }
 
  private:
@@ -116,7 +117,8 @@ class Dragonfly final : public Ports {
   std::uint32_t group_endpoints() const { return routers_ * router_endpoints_; }
   std::uint32_t local_links() const { return routers_ * (spines_ > 0 ? 2 * spines_ : routers_ - 1); }
   std::uint32_t global_links() const { return (groups_ - 1) * copies_; }
-  // Index within its group of the router (or spine) at which link `copy` to the group `further` places on starts.
+  // Returns the index within its group of the router (or spine) at which a link starts: link number `copy` to the group
+  // whose number is higher by `further`.
   std::uint32_t gateway(std::uint32_t further, std::uint32_t copy) const {
     return (copy * (groups_ - 1) + further - 1) / global_;
   }

@@ -16,7 +16,7 @@ std::vector<std::uint32_t> whole_nodes(std::uint32_t nodes, std::uint32_t nics, 
   return leaf_of;
 }
 
-// The leaves of rail 0 come first, then those of rail 1, and so on.
+// Returns the leaf of each endpoint. The leaves of rail 0 have the lowest numbers, then those of rail 1, and so on.
 std::vector<std::uint32_t> rails(std::uint32_t nodes, std::uint32_t nics, std::int64_t nodes_per_leaf) {
   const auto leaves_per_rail = static_cast<std::uint32_t>((nodes + nodes_per_leaf - 1) / nodes_per_leaf);
   std::vector<std::uint32_t> leaf_of;
@@ -37,8 +37,8 @@ TwoLevel::TwoLevel(const RailFatTreeSpec& spec, std::uint32_t nodes, std::uint32
                    const nic::NicSpec& nic)
     : TwoLevel(spec, rails(nodes, nics_per_node, spec.nodes_per_leaf), spec.nodes_per_leaf, nic) {}
 
-// Bandwidth from a leaf to one spine = ports x wire bandwidth / (oversubscription x planes x spines per plane). With
-// adaptive routing all spines and planes act as one.
+// Bandwidth from a leaf to one spine = ports x wire bandwidth / (oversubscription x planes x spines per plane), where
+// `ports` is the number of NICs of a leaf. With adaptive routing, all spines and planes act as one spine in one plane.
 TwoLevel::TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
                    const nic::NicSpec& nic)
     : Ports(static_cast<std::uint32_t>(leaf_of.size()), nic, spec.link_latency + spec.switch_latency, spec.link_latency,
@@ -83,8 +83,8 @@ std::uint32_t TwoLevel::routes(core::EndpointId source, core::EndpointId destina
 
 void TwoLevel::route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
                      std::vector<core::LinkId>& path) const {
-  // The route leads from a NIC to a switch that sums, from a switch that sums to a NIC, or between two of these
-  // switches.
+  // If source or destination is a switch that sums, the route leads between a NIC and its leaf or between a leaf and a
+  // spine.
   const core::EndpointId first_spine = endpoints() + leaves();
   if (source >= endpoints() || destination >= endpoints()) {
     const core::EndpointId lower = std::min(source, destination), higher = std::max(source, destination);

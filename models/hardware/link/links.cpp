@@ -91,7 +91,7 @@ void Links::wire(part::Rank rank, Capacities& own) {
       own.to_peer.assign(gpus, core::no_id);
       for (part::Rank peer = 0; peer < gpus; ++peer) {
         if (peer == site_.reach().gpu_of(rank)) continue;
-        // A link is as fast as the slower one of its ends.
+        // A link is as fast as the slower one of the two ports that it connects.
         const part::Rank other = site_.reach().node_of(rank) * gpus + peer;
         const double share = std::min(part::Uneven::share(slow, rank), part::Uneven::share(slow, other));
         own.to_peer[peer] = add(rank, fmt::format("link {} to {}", rank, other), to_one * share);

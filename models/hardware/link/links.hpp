@@ -1,6 +1,7 @@
-// The scale-up links of all nodes as a part of the machine: ports, or links between pairs of GPUs, as capacities, and
-// the demands of stores, loads and copies on them. A capacity's rate is the raw rate of its links. How many link bytes
-// a payload byte takes depends on what moves it: a CU or a DMA engine.
+// The scale-up links of all nodes as a part of the machine. The capacities are the two directions of each port or, in a
+// full mesh, the links between each pair of GPUs. The part computes the demands of stores, loads and copies on these
+// capacities. A capacity's rate is the raw rate of its links. The number of link bytes that a payload byte takes
+// depends on whether a CU or a DMA engine moves it.
 #pragma once
 
 #include <vector>
@@ -11,11 +12,14 @@
 namespace moire::link {
 
 const part::Declaration& declaration();
-// Number of a port's links that are connected in a node of `gpus` GPUs.
+// Returns how many links of a port are connected to other GPUs in a node of `gpus` GPUs. `per_pair`: number of links
+// between each pair of GPUs of a full mesh.
 std::int64_t links_in_use(Wiring wiring, std::int64_t per_pair, std::int64_t gpus, const PortSpec& port);
-// `memory`: bandwidth of the GPU's memory; `cus`: number of CUs that store to peers.
+// Returns the parameters of the port that the wiring, the memory or the window of stores limits. `in_use`: result of
+// links_in_use(). `memory`: bandwidth of the GPU's memory. `cus`: number of CUs that store to peers.
 std::vector<part::Limit> limits(const PortSpec& port, std::int64_t in_use, BytesPerSecond memory, std::int64_t cus);
-// True if queues could lose time by sharing links or NICs. `nics`: the system has NICs, which any workgroup may use.
+// True if queues could lose time by sharing links or NICs. `nics`: the system has NICs, which the workgroups of any
+// queue may use.
 bool shares(const program::Program& program, bool nics);
 
 class Links final : public part::Part, public part::Shared, public part::ScaleUp {

@@ -1,4 +1,4 @@
-// Scale-up links: how GPUs of one node access each other's memory (NVLink, xGMI, PCIe).
+// The specification of scale-up links (NVLink, xGMI, PCIe), over which the GPUs of a node access each other's memory.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct PortSpec {
   std::optional<Time> load_latency;  // of a load from a peer's memory over an idle link; absent: 2 x store_latency
   Time store_latency;                // from the issue of a store until it is visible at the peer, over an idle link
   Bytes store_window_per_cu;         // bytes of peer stores that one CU can have in flight
-  Time store_return;                 // from a store's arrival at the peer until a fence of its workgroup is told
+  Time store_return;                 // from a store's arrival at the peer until its workgroup knows (for its fence)
   Time fence;                        // time of a system-wide fence with no stores in flight
   static void describe(config::Describer<PortSpec>& d);
 };
@@ -33,8 +33,8 @@ struct PortSpec {
 // How the ports of a node are wired.
 enum class Wiring {
   none,       // GPUs of a node reach each other only through their NICs
-  nvswitch,   // every port connects to a non-blocking switch; egress and ingress ports are the capacities
-  full_mesh,  // dedicated links between every pair
+  nvswitch,   // every port is connected to a non-blocking switch; each direction of a port is a capacity
+  full_mesh,  // every pair of GPUs has dedicated links
   pcie,       // every GPU has one slot of a host bridge, with a capacity upstream and one downstream
 };
 

@@ -26,7 +26,8 @@ const Node* at(const Node& from, std::string_view path) {
   return node;
 }
 
-// The node of the value in a map such as {value: 4.8 TB/s, source: datasheet}; if the node is no such map, the node.
+// Returns the node of the value in a map such as {value: 4.8 TB/s, source: datasheet}. If `node` is no such map,
+// returns `node`.
 const Node* value_in(const Node* node) {
   const Node* value = node != nullptr && node->is_map() ? node->find("value") : nullptr;
   return value != nullptr ? value : node;
@@ -50,7 +51,7 @@ std::optional<double> number_in(const Node* node) {
   return std::nullopt;
 }
 
-// The number of CUs in all groups of `groups` (cus = true), or the number of groups.
+// Returns the number of CUs in all groups of `groups` (cus = true), or the number of groups (cus = false).
 std::optional<double> counted(const Node* groups, bool cus) {
   if (groups == nullptr || !groups->is_sequence()) return std::nullopt;
   double sum = 0;
@@ -87,8 +88,8 @@ Written split(const std::string& text) {
   return written;
 }
 
-// Multiplies a quantity, such as "989.4 TFLOP/s", by a factor. An integer stays an integer of at least 1, because it
-// counts links or channels.
+// Returns a quantity, such as "989.4 TFLOP/s", multiplied by a factor. An integer without a unit counts links or
+// channels, so it is rounded down, but to at least 1. 0 stays 0.
 std::string scaled(const std::string& text, double factor) {
   const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
   const Written written = split(text);
@@ -116,7 +117,7 @@ void resize_pattern(Node& list, std::int64_t cus) {
   }
 }
 
-// The key within the GPU file, as users write it.
+// Returns the path of a key within the GPU file, without the prefix "gpu.".
 std::string_view last_words(std::string_view of) { return of.starts_with("gpu.") ? of.substr(4) : of; }
 
 }  // namespace

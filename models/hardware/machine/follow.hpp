@@ -1,5 +1,5 @@
-// Values that scale with others (part::Follow). For example, if a change sets a higher clock of a GPU, its peak rates
-// rise as well, unless the same changes set them.
+// Scales values that follow other values (part::Follow). For example, if a change sets a higher clock of a GPU, its
+// peak rates rise as well, unless the same change sets them.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace moire::machine {
 
-// The rules that the parts declare, in the order of the parts.
+// Returns the rules that the parts declare, in the order of the parts.
 std::vector<part::Follow> follows();
 
-// Returns the tree of a system in which the values that follow its overrides are scaled. Adds a line to `told` for each
-// scaled value: "compute.vector_fp32 72 TFLOP/s instead of 65.3 TFLOP/s, scaled with compute.clock".
+// Returns a copy of the YAML tree of a system, in which values that follow overridden values (by --set, an axis of a
+// sweep, a variant) are scaled. Adds a line to `told` for each scaled value: "compute.vector_fp32 72 TFLOP/s instead of
+// 65.3 TFLOP/s, scaled with compute.clock".
 config::Node with_what_follows(const config::Node& system, std::vector<std::string>& told);
 
 }  // namespace moire::machine

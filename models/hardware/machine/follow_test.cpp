@@ -82,7 +82,7 @@ TEST(Follow, LinksOfPairsDivideThoseOfThePort) {
       << "taking GPUs away wires nothing anew";
 }
 
-// If a change names another hardware file, its values are taken as they are and not scaled.
+// If a change names another hardware file, the values of this file are not scaled.
 TEST(Follow, AnotherGpuIsTakenAsItIs) {
   const Followed other = with("4xh200.yaml", {"node.gpu=" + support::source_dir() + "/configs/hardware/h100_sxm.yaml"});
   EXPECT_THAT(other.told, IsEmpty());

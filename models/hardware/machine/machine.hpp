@@ -17,9 +17,9 @@ using program::Rank;
 
 class Machine {
  public:
-  // Returns null and sets `error` if parts do not fit together, such as the size of a torus and the number of nodes.
-  // Without `loop`, the machine has its own. `images`: number of identical blocks of whole nodes, of which only the
-  // GPUs of the first block are built.
+  // Builds a machine from the specification of a system. Returns null and sets `error` if parts do not fit together,
+  // such as the size of a torus and the number of nodes. Without `loop`, the machine has a loop of its own. `images`:
+  // number of identical blocks of whole nodes. Only the GPUs of the first block are built.
   static std::unique_ptr<Machine> build(const SystemSpec& spec, config::Problem& error, const Apart& apart = {},
                                         Rank images = 1);
   static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
@@ -27,7 +27,7 @@ class Machine {
 
   const SystemSpec& spec() const { return spec_; }
   const GpuSpec& gpu() const { return spec_.node.gpu; }
-  // The GPU of a rank, if clocks differ between ranks.
+  // Returns the specification of a rank's GPU, which differs from gpu() if the clocks of ranks differ.
   const GpuSpec& gpu(Rank rank) const { return slow_.empty() ? gpu() : slow_[rank]; }
   Rank ranks() const { return site_.ranks(); }  // simulated ranks
   Rank images() const { return site_.images(); }
@@ -36,7 +36,7 @@ class Machine {
   core::RunLoop& loop() { return site_.loop(); }
   core::Sharing& sharing() { return site_.sharing(); }
   const part::Site& site() const { return site_; }
-  // The part that offers a service (an interface of models/hardware/part/services.hpp).
+  // Returns the part that offers a service (an interface of models/hardware/part/services.hpp).
   template <class Service>
   Service& service() const {
     Service* found = site_.find<Service>();

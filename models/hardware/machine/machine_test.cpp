@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// Rates of the capacities by name.
+// Returns the rates of the capacities by name.
 std::map<std::string, double> rates(Machine& machine) {
   std::map<std::string, double> all;
   for (core::CapacityId id = 0; id < machine.sharing().capacities(); ++id) {
@@ -29,7 +29,7 @@ std::map<std::string, double> rates(Machine& machine) {
   return all;
 }
 
-// Demands of a unit of work, by the name of the capacity.
+// Returns the demands of a unit of work by the name of the capacity.
 std::map<std::string, double> demands(Machine& machine, const core::ClassSpec& spec) {
   std::map<std::string, double> all;
   for (const core::Demand& demand : spec.demands)
@@ -83,7 +83,8 @@ TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
   EXPECT_DOUBLE_EQ(on_wire(true), 2);
 }
 
-// In an earlier model, four GPUs of an eight-GPU mesh shared the links of all eight: 7 / 3 links per pair.
+// If a node has fewer GPUs than its mesh, a pair of GPUs keeps its number of links. In an earlier model, four GPUs of
+// an eight-GPU mesh shared the links of all eight GPUs: 7 / 3 links per pair.
 TEST(Machine, TakingGpusOfAMeshAwayTakesTheirLinksAway) {
   for (const auto& [gpus, per_pair] : {std::tuple{8, 1}, {4, 1}, {2, 1}, {4, 2}}) {
     core::RunLoop loop;
@@ -127,7 +128,7 @@ TEST(Machine, StoresStayInTheirNode) {
   EXPECT_ANY_THROW(demands_of_store(*machine, 1, 1, 1));
 }
 
-// A part declares each of its metrics once, and no two parts declare the same one.
+// A part declares each of its metrics once, and no two parts declare the same metric.
 TEST(Parts, DeclareWhatTheyTell) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(2, 2), loop);

@@ -35,10 +35,11 @@ struct GpuSpec {
   std::optional<power::PowerSpec> power;
   static void describe(config::Describer<GpuSpec>& d);
 
-  // The same GPU at `share` of its clock. Values scale as if a change had set `compute.clock` (follow.hpp).
+  // Returns the spec of the same GPU with `share` of its clock. Values scale as if a change had set `compute.clock`
+  // (follow.hpp).
   GpuSpec at_clock(double share) const;
-  // The GPU while it runs at `share` of its clock. Rates scale with the clock, but compute.matrix_clock, to which
-  // matrix arithmetic lowers the clock, stays the same in Hz.
+  // Returns the spec of this GPU while it runs at `share` of its clock. Rates scale with the clock. Unlike with
+  // at_clock(), compute.matrix_clock, to which matrix arithmetic lowers the clock, stays the same in Hz.
   GpuSpec operated_at(double share) const;
 };
 

@@ -50,12 +50,12 @@ class Popularity {
  private:
   struct Group {
     double rows;
-    double share;  // of all reads, per row
+    double share;  // share of all reads that go to one row of the group
   };
   std::vector<Group> groups_;
 };
 
-// Number of reads of a table after which `held` different rows have been read, at most `most`.
+// Returns the expected number of reads of a table after which `held` different rows have been read, at most `most`.
 double reads_that_fill(const Popularity& table, double held, double most) {
   if (table.distinct(most) <= held) return most;
   double low = 0;
@@ -92,9 +92,9 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
   const Popularity table(reads.rows, reads.zipf_exponent);
   double held = held_bytes(l2, memory_side) / reads.row_bytes.value;
   auto in_a_row = static_cast<double>(reads.reads_per_pass);
-  // If the cache holds all rows that one pass touches in all tables, the next pass finds them there. Then all passes
-  // act as one pass, and each table has an equal share of the cache. Otherwise the tables that are read at the same
-  // time share the cache.
+  // If the cache holds all rows that one pass reads in all tables, the next pass finds them in the cache. Then all
+  // passes act as one pass, and each table has an equal share of the cache. Otherwise the tables that are read at the
+  // same time share the cache.
   const auto tables = static_cast<double>(reads.tables);
   if (reads.passes > 1 && tables * table.distinct(in_a_row) <= held) {
     held /= tables;

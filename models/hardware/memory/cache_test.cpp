@@ -81,7 +81,7 @@ TEST(TableHitRatio, TablesReadTogetherShareTheCache) {
   reads.tables = 8;
   reads.tables_at_once = 2;
   EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads), 0.125, 1e-4);
-  reads.tables_at_once = 0.5;  // part of one table
+  reads.tables_at_once = 0.5;  // counts as one table
   EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads), 0.25, 1e-4);
 }
 
@@ -109,7 +109,7 @@ TEST(TableHitRatio, APassFindsWhatTheLastOneLeftIfAllTablesFit) {
               table_hit_ratio(cache(1e6), std::nullopt, reads_of(1000, 500, 0)), 1e-12);
 }
 
-// The hit ratio of an LRU cache that is simulated read by read, as a reference.
+// Returns the hit ratio of an LRU cache that is simulated read by read, as a reference.
 double simulated_hit_ratio(std::size_t holds, std::int64_t rows, std::int64_t reads, double exponent) {
   std::vector<double> sums;
   double sum = 0;

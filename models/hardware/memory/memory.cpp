@@ -9,14 +9,14 @@ namespace moire::memory {
 
 namespace {
 
-// Share of the unloaded latency that the load of the memory stretches, if the GPU's file has a latency_spread: the time
-// in the queues of the memory. The rest of the latency does not grow with load. The number was chosen together with the
-// curve of the loaded latency. No microbenchmark measures it separately.
+// Share of the unloaded latency that grows with the load of the memory, if the GPU's file has a latency_spread. This
+// share is the time in the queues of the memory. The number was chosen together with the curve of the loaded latency,
+// and no microbenchmark measures it separately.
 constexpr double queued_share = 0.25;
 
 double queued_part(const HbmSpec& hbm) { return hbm.latency_spread.ps > 0 ? queued_share : 1; }
 
-// Memory time per byte with turnarounds between reads and writes, relative to the time without turnarounds.
+// Returns the memory time per byte with turnarounds between reads and writes, relative to the time without turnarounds.
 double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
   double stores = shape.mixed_stores;
   if (stores < 0) {
@@ -116,7 +116,8 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});
 }
 
-// If source and destination together fit into the L2, the copy does not reach the memory.
+// True for a copy within the GPU whose source and destination together fit into the L2, so that no byte of the copy
+// reaches the memory.
 bool Memory::stays_in_cache(const part::CopyUse& use) const {
   return use.peer == use.rank && use.ratio == 0 && 2 * use.bytes.value <= l2_.capacity.value;
 }

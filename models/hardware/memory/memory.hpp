@@ -1,5 +1,5 @@
-// The memory of all GPUs as a part of the machine: L2 and HBM as capacities, and the demands of phases and copies on
-// them.
+// The memory of all GPUs as a part of the machine. L2 and HBM are capacities, and the part computes the demands of
+// phases and copies on them.
 #pragma once
 
 #include <vector>

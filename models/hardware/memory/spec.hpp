@@ -15,13 +15,13 @@ namespace moire::memory {
 struct HbmSpec {
   Bytes capacity;
   BytesPerSecond peak;       // pin count x pin rate (datasheet)
-  BytesPerSecond bandwidth;  // that streams reach, reads and writes together
+  BytesPerSecond bandwidth;  // rate that streams reach, reads and writes together
   double write_cost = 1;     // HBM time per written byte, relative to a read byte
   // Mixed traffic takes longer by the fraction turnaround x (4 w (1 - w))^turnaround_exponent, w = share of writes.
   double turnaround = 0;
   double turnaround_exponent = 1;
   double turnaround_in_order = 1;  // factor on turnaround if all workgroups walk through memory together
-  Bytes access_granularity;        // bytes fetched for any smaller random access
+  Bytes access_granularity;        // a random access fetches a multiple of this
   Bytes random_access_cost;        // HBM time of a random access besides its bytes, expressed in bytes
   Time unloaded_latency;
   // A batch waits for its slowest load. The slowest of n loads takes latency_spread x ln(n) longer than one load on
@@ -37,23 +37,25 @@ struct HbmSpec {
 
 struct CacheSpec {
   Bytes capacity;
-  double usable_share = 1;  // usable part of the capacity for rows read at random
+  double usable_share = 1;  // share of the capacity that is usable for rows that are read at random
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
-  double add_cost = 2;      // bandwidth of an addition in the cache, relative to that of reading its sectors
+  double add_cost = 2;      // bandwidth that an addition in the cache takes, relative to a read of the same sectors
   std::int64_t slices = 1;  // a hash of the address divides the lines among them; 1: they always have equal loads
-  double popular_cost = 1;  // bandwidth per byte of the most popular row, relative to that of other bytes
-  Bytes popular_row{0};     // the shortest row with cost popular_cost; a row of half this length costs twice as much
+  double popular_cost = 1;  // bandwidth that a byte of the most popular row takes, relative to a byte of another row
+  Bytes popular_row{0};     // shortest row with popular_cost; rows of half this length or less cost twice as much
   bool in_groups = false;   // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
 
-  // Load of the busiest slice over the mean load, if a hash divides `lines` (> 0) equally loaded lines among the
-  // slices. The number of lines in a slice has mean and variance lines / slices. The result is the expected maximum of
-  // `slices` such numbers, approximated by the maximum of normally distributed numbers (Gumbel's limit).
+  // Returns the load of the busiest slice / the mean load of a slice, if a hash divides `lines` (> 0) equally loaded
+  // lines among the slices. The number of lines in a slice has mean and variance lines / slices. The result is the
+  // expected maximum of `slices` such numbers, approximated by the maximum of normally distributed numbers (Gumbel's
+  // limit).
   double busiest_slice(double lines) const;
 
-  // The same cache at `share` of the GPU's clock, with all values that scale with the clock (memory::declaration).
+  // Returns the spec of the same cache at `share` of the GPU's clock. Scales all values that memory::declaration() lets
+  // follow the clock.
   CacheSpec at_clock(double share) const;
 };
 

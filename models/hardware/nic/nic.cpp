@@ -60,7 +60,7 @@ Time Nic::post(const Put& put) {
   return calendar_.now() + spec_.wqe_build;
 }
 
-// Books the put's place in its queue pair now, so that the queue pair serves puts in the order in which they were
+// Reserves the put's time in its queue pair now, so that the queue pair serves puts in the order in which they were
 // posted.
 void Nic::told(std::uint32_t index) {
   Time rings = calendar_.now() + spec_.wqe_build;

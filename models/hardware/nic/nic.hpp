@@ -1,4 +1,4 @@
-// One NIC: accepts puts from the GPUs (or the host thread) behind it and passes them to the scale-out network.
+// One NIC: accepts puts from the GPUs that use it, or from a host thread, and passes them to the scale-out network.
 //
 //   thread: WQE build -> doorbell -> [queue pair: FIFO, 1 / rate] -> [NIC: FIFO, 1 / rate] -> PCIe latency -> network
 //   -> (put with a flag) flag latency -> receiver
@@ -7,8 +7,9 @@
 // Without other traffic, data and flag of a put are visible at the receiver after
 //   t = wqe_build + doorbell + w / queue_pair_message_rate + w / message_rate + pcie_latency
 //       + sum of link latencies + bytes / payload_bandwidth() + flag_latency,
-// with w = 2 work requests for a put with a flag, else 1. The other names are members of NicSpec. A put of a host
-// thread takes proxy_latency + proxy_time longer, between WQE build and doorbell. The thread serves one put at a time.
+// where w is the number of work requests: 2 for a put with a flag, else 1. The other names are members of NicSpec. A
+// put that a host thread posts takes proxy_latency + proxy_time more, between WQE build and doorbell. The thread serves
+// one put at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +26,21 @@ enum class Issuer { gpu, proxy };
 
 struct Put {
   core::EndpointId destination = 0;
-  // Messages of one (destination, queue pair) stay in order. For GPUs the number is taken modulo the spec's
-  // queue_pairs.
+  // Messages to one destination on one queue pair stay in order. If a GPU issues the put, the number is taken modulo
+  // NicSpec::queue_pairs.
   std::uint32_t queue_pair = 0;
   Bytes bytes;       // >= 1; a flag without data has 8 bytes
   bool flag = true;  // a flag follows the data, as a second work request of the same queue pair
   Issuer issuer = Issuer::gpu;
-  core::Receiver* receiver = nullptr;  // is told when data and flag are visible
+  core::Receiver* receiver = nullptr;  // its arrives() is called when data and flag are visible
   std::uint64_t payload = 0;
-  Time after{};  // time until the data is in the memory that the NIC reads; only then does the issuing thread begin
+  Time after{};  // time until the data is in the memory that the NIC reads; the issuing thread begins only then
 };
 
 class Nic final : private core::EventSink {
  public:
-  // References must outlive the NIC. `component` orders its events among those of one picosecond.
+  // `calendar` and `network` must outlive the NIC. `component` determines the order of the NIC's events among all
+  // events of the same picosecond.
   Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endpoint, const NicSpec& spec,
       std::uint32_t component = 0);
 

@@ -182,8 +182,8 @@ TEST(Nic, HostThreadServesPutsOneByOne) {
   EXPECT_NEAR(bench.finish().us(), 2.205 + 1.5 + 50 * 0.4, 0.01);
 }
 
-// Nic::thread_alone_ books puts of a host thread ahead until a GPU has posted to the NIC. With and without it, puts
-// must take the same time.
+// As long as no GPU has posted to a NIC, the NIC computes the injection time of a host thread's put at once
+// (Nic::thread_alone_). Puts must take the same time with and without this shortcut.
 TEST(Nic, PutsOfAHostThreadTakeTheSameTimeWhereGpusPostedBefore) {
   NicSpec spec = example();
   spec.queue_pair_message_rate = PerSecond{10e6};

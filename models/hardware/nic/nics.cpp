@@ -48,8 +48,8 @@ core::EndpointId Nics::endpoint_of(part::Rank rank) const {
   return reach.node_of(rank) * per_node_ + reach.gpu_of(rank) * per_node_ / reach.gpus_per_node();
 }
 
-// Number of the queue pair that a put uses. The host thread of a library opens queue pairs for each connection of two
-// GPUs, also if several GPUs send through one NIC.
+// Returns the number of the queue pair that a put uses. For a put by a host thread, the number also depends on the two
+// GPUs: a library opens queue pairs for each connection of two GPUs, also if several GPUs send through one NIC.
 std::uint32_t Nics::queue_pair_of(const part::Put& put) const {
   const part::Reach& reach = site_.reach();
   if (!put.proxied) return put.queue_pair;

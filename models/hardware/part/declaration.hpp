@@ -19,9 +19,9 @@ struct MetricInfo {
   std::string_view meaning;
 };
 
-// A resource by whose sharing queues lose time. A counterfactual run gives every queue its own copy of the resource.
-// The time by which a queue ends earlier in that run is what the queue lost to this kind. Each further run separates
-// one more kind, in the order of the parts.
+// A kind of resource by whose sharing queues lose time. A counterfactual run gives every queue its own copy of the
+// resource. The time by which a queue ends earlier than in the run before is what the queue lost to this kind. Each
+// counterfactual run separates one more kind than the run before, in the order of the parts.
 struct BlameKind {
   std::string_view key;   // its name in Apart::kinds
   std::string_view lost;  // the LOST part of the metric <queue>_lost_<LOST>_us
@@ -31,9 +31,9 @@ struct BlameKind {
   std::string_view waited_meaning = {};
 };
 
-// A rule that scales the value of `key` with the value of `of`. If a change (--set, an axis, a variant) sets `of` and
-// not `key`, `key` becomes its value in the file x (new / old value of `of`)^power. Nothing scales if only the file
-// sets the values.
+// A rule that scales the value of `key` with the value of `of`. If a change (--set, an axis of a sweep, a variant) sets
+// `of` and not `key`, the value of `key` is multiplied by (new value of `of` / old value of `of`)^power. If no change
+// sets `of`, all values are those of the file.
 struct Follow {
   std::string_view key;  // path from the system's node: "gpu.compute.matrix_16bit"
   // Path of the other value. `gpu.compute.cus` and `gpu.compute.group_count` are no keys: they are computed from
@@ -44,11 +44,12 @@ struct Follow {
   std::string_view only_where = {};  // path of a flag that must be true: "gpu.l2.in_groups"
 };
 
-// A parameter whose full value has no effect because another parameter limits it. Keys are paths from the system.
+// The parameter `key` allows more than the parameter `by`, so the full value of `key` has no effect. Both keys are
+// paths from the system.
 struct Limit {
   std::string key;  // "node.nic.bandwidth"
   std::string by;   // "node.nic.pcie_bandwidth"
-  std::string at;   // the value of the limit: "53.6 GB/s"
+  std::string at;   // what `by` allows: "53.6 GB/s"
 };
 
 // Where a timeline shows activity of the part: a section in every GPU's tracks, with one track per unit.
@@ -61,7 +62,7 @@ struct TimelineSection {
 struct Declaration {
   std::string_view name;
   std::vector<MetricInfo> traffic{};   // traffic metrics, printed before `occupied`
-  std::vector<MetricInfo> occupied{};  // shares of the time during which something was in use
+  std::vector<MetricInfo> occupied{};  // shares of the run's time during which memory, a port or a link was in use
   std::vector<BlameKind> blame{};
   std::vector<Follow> follows{};
   // Keys (paths from the system) that only affect this part. They have no effect in a run in which all metrics of this
@@ -70,7 +71,8 @@ struct Declaration {
   std::vector<TimelineSection> timeline{};
 };
 
-// The kinds of BlameKind whose resource every queue has for itself in a counterfactual run. Empty for a real machine.
+// The kinds of resource (BlameKind::key) of which every queue has its own copy in a counterfactual run. `kinds` is
+// empty if all queues share all resources, as on a real machine.
 struct Apart {
   std::uint32_t queues = 1;
   std::vector<std::string_view> kinds{};

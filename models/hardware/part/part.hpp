@@ -22,7 +22,8 @@ class Part {
   virtual ~Part() = default;
   // Called once, after all parts have been added.
   virtual void connect() {}
-  // Values of the declared metrics for a run that ended at `end`, in the order of the declaration.
+  // traffic() and occupied() return the values of the declared metrics for a run that ended at `end`, in the order of
+  // the declaration.
   virtual std::vector<double> traffic(const Traffic& /*program*/) const { return {}; }
   virtual std::vector<double> occupied(Time /*end*/) const { return {}; }
   // Throws InvariantError if bytes or messages that entered the part did not leave it.
@@ -48,16 +49,18 @@ class Site {
   core::Sharing& sharing() { return sharing_; }
   const core::Sharing& sharing() const { return sharing_; }
   Rank ranks() const { return ranks_; }  // simulated ranks
-  // Number of identical blocks of ranks, of which only the first is simulated (folding); 1 if all ranks are simulated.
+  // Returns the number of identical blocks of ranks, of which only the first block is simulated (folding). Returns 1 if
+  // all ranks are simulated.
   Rank images() const { return images_; }
   const Reach& reach() const { return reach_; }
   const Apart& apart() const { return apart_; }
   const Uneven& uneven() const { return *uneven_; }
-  // Number of copies of a resource of this kind (BlameKind::key): one per queue if a counterfactual run gives every
-  // queue its own, else 1.
+  // Returns the number of copies of a resource of this kind (BlameKind::key): the number of queues if a counterfactual
+  // run gives every queue its own copy, else 1.
   std::uint32_t copies(std::string_view kind) const { return apart_.has(kind) ? apart_.queues : 1; }
 
-  // Adds a capacity whose load observers see. `owner`: the rank whose capacity it is; for a link, the source rank.
+  // Adds a capacity, whose load observers see. `owner`: the rank to which the capacity belongs; for a link, the rank at
+  // its source.
   core::CapacityId add_capacity(Rank owner, core::CapacitySpec spec) {
     owners_.push_back(owner);
     return sharing_.add_capacity(std::move(spec));
@@ -69,12 +72,12 @@ class Site {
   }
   Rank owner_of_meter(core::MeterId id) const { return meter_owners_[id]; }
 
-  // In registration order.
+  // All parts, in the order of machine/parts.cpp.
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
   void add(std::unique_ptr<Part> part);
   // The parts that implement Shared.
   const std::vector<const Shared*>& shared() const { return shared_; }
-  // The part that offers a service, or null.
+  // Returns the part that implements the interface `Service` of services.hpp, or null.
   template <class Service>
   Service* find() const {
     for (const auto& part : parts_) {

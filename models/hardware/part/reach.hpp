@@ -20,7 +20,7 @@ class Reach {
 
   // True if a workgroup of `a` can store directly to memory of `b`; otherwise data must go through a NIC.
   bool stores(Rank a, Rank b) const { return a == b || (wired_ && same_node(a, b)); }
-  // Number of other GPUs that stores of one GPU reach.
+  // Returns the number of other GPUs that stores of a GPU reach.
   Rank peers() const { return wired_ ? gpus_per_node_ - 1 : 0; }
 
  private:

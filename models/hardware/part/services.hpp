@@ -29,11 +29,11 @@ struct Latency {
   double hit = 0;
   double miss = 0;
   double missed = 1;                        // share of the loads that miss the cache
-  core::CapacityId capacity = core::no_id;  // the capacity whose load stretches the latency
-  double stretched = 0;                     // seconds of the latency that load stretches; 0: all of it
+  core::CapacityId capacity = core::no_id;  // the latency grows with the load of this capacity
+  double stretched = 0;                     // seconds of the latency that grow with the load; 0: all of it grows
   // The slowest of n loads takes spread x ln(n) seconds longer than `miss`; 0: all loads take the same time.
   double spread = 0;
-  double line = 0;  // bytes fetched together (cache line)
+  double line = 0;  // size of a cache line in bytes
 
   double mean() const { return missed * miss + (1 - missed) * hit; }
 };
@@ -57,8 +57,8 @@ class Shared {
   virtual void latency(const PhaseUse& /*use*/, Latency& /*latency*/) const {}
   virtual void use(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
   virtual void use(const CopyUse& /*use*/, core::ClassSpec& /*spec*/) const {}
-  // Adds what a unit of work adds to meters (such as energy). Meters change no times. Called for every phase, including
-  // phases that move no bytes.
+  // Adds to the class what its meters count per unit of work, such as joules. Meters change no times. Called for every
+  // phase, including phases that move no bytes.
   virtual void meter(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
   // True if source and destination of a copy within a GPU lie in a cache. These copies form a class of their own.
   virtual bool stays_in_cache(const CopyUse& /*use*/) const { return false; }
@@ -67,8 +67,9 @@ class Shared {
 // --- Workgroups in phases ----------------------------------------------------------------------------------------
 
 using ShapeId = std::uint32_t;
-// Number of one strand of a resident workgroup, or of one piece of posted work. The caller chooses the numbers. They
-// should be small, because they index arrays, and be reused.
+// Number of one strand of a resident workgroup (a list of phases that run one after the other) or of one posted phase,
+// which runs beside the strand that posted it. The caller chooses the numbers. They should be small and be reused,
+// because they index arrays.
 using Seat = std::uint32_t;
 
 class Phases {
@@ -84,10 +85,11 @@ class Phases {
   // workgroups.
   virtual void start_posted(Seat seat, Rank rank, CuId cu, ShapeId shape, Rank peer, double amount,
                             core::EventSink& sink, std::uint64_t payload) = 0;
-  // The workgroup starts waiting for others, or retires: its share of the CU becomes free.
+  // Called when the workgroup in `seat` starts to wait for a flag or retires. Its share of the CU becomes free.
   virtual void leave(Seat seat) = 0;
-  // Accounts for ranks that were not simulated. `others` did the same as `rank` in the shapes `first` to first + count
-  // - 1. What `rank` took of its own capacities is added to the same capacities of each of them.
+  // Counts the work of the ranks `others`, whose kernel was not simulated because `rank` stood in for them. Takes what
+  // `rank` did in the shapes from `first` to first + count - 1, and counts the same amounts on the capacities of each
+  // other rank.
   virtual void stands_in(Rank rank, const std::vector<Rank>& others, ShapeId first, std::size_t count) = 0;
 };
 
@@ -147,16 +149,17 @@ class Dispatchers {
 class Meters {
  public:
   virtual ~Meters() = default;
-  // Called when a CU of `rank` gets its first workgroup (is = true) or loses its last one (is = false).
+  // Called when a CU of `rank` gets its first workgroup (is = true) or loses its last workgroup (is = false).
   virtual void occupied(Rank rank, bool is) = 0;
-  // Called when matrix arithmetic lowers or raises the clock of `rank`: its clock is now this share of the highest one.
+  // Called when the power of matrix arithmetic changes the clock of `rank`. `share`: the new clock as a fraction of the
+  // clock without matrix arithmetic.
   virtual void clock_left(Rank rank, double share) = 0;
-  // Figures of one GPU.
+  // Energy and work of one GPU in a run that ended at `end`.
   struct Drawn {
-    double joules = 0;   // until `end`
+    double joules = 0;
     double highest = 0;  // highest power at any moment, in watts
     double matrix_flop = 0;
-    double occupied = 0;  // CU-seconds with at least one workgroup
+    double occupied = 0;  // time with at least one workgroup, in seconds, summed over the CUs
   };
   virtual Drawn drawn(Rank rank, Time end) const = 0;
 };
@@ -166,9 +169,9 @@ class Meters {
 struct CopyRequest {
   CopyUse copy;
   // The hardware queue of the copy. An engine takes longer to switch to a copy of another hardware queue. Each queue of
-  // the program has its own, but with Order::serial all queues share one.
+  // the program has its own hardware queue, but with Order::serial all queues share one.
   std::uint32_t stream = 0;
-  Time ready;  // earliest start of the copy, as far as known before an engine is assigned
+  Time ready;  // earliest time at which an engine can read the command of the copy
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;
 };
@@ -183,7 +186,7 @@ class Copies {
     std::uint32_t engine;
     Time begin;
   };
-  // The copy that has just ended; only valid while its sink fires.
+  // Returns the copy that has just ended. Only valid while the sink of this copy fires.
   virtual Finished finished(Rank rank, std::uint32_t queue) const = 0;
   // True if copies within the GPU need no DMA engine.
   virtual bool local_by_kernel() const = 0;
@@ -202,7 +205,7 @@ class Decompressors {
 class ScaleUp {
  public:
   virtual ~ScaleUp() = default;
-  // Bytes that the links of the rank's port have carried in both directions, for all queues together.
+  // Returns the bytes that the links of the rank's port have carried in both directions, for all queues together.
   virtual double carried(Rank rank) const = 0;
 };
 
@@ -219,7 +222,7 @@ struct Put {
   bool proxied = false;            // posted by a host thread
   bool summed = false;             // the switches add it to the puts of the same GPU of all other nodes (Phase::summed)
   Time after{};                    // time until the data is in the memory of `source`, if a relay sends it
-  core::Receiver* told = nullptr;  // is told when data and flag are visible at the destination
+  core::Receiver* told = nullptr;  // its arrives() is called when data and flag are visible at the destination
   std::uint64_t payload = 0;
 };
 
@@ -238,8 +241,8 @@ class Networks {
   virtual std::size_t networks() const = 0;
   virtual core::Network& network(std::size_t number) = 0;
   virtual const core::Topology& topology() const = 0;
-  // The address of the group of GPUs with the number `gpu` in their nodes. The switches add up what these GPUs send to
-  // the address, and send the sum to each of them. The fabric must have switches that sum.
+  // Returns the address of a group: the GPUs that have the index `gpu` in their nodes. The switches add up what these
+  // GPUs send to the address, and send the sum to each of them. The fabric must have switches that sum.
   virtual core::EndpointId sum_of(Rank gpu) const = 0;
   // If the network has its own clock (SimGrid), runs the simulation until no events are left and returns true.
   // Otherwise returns false, and the caller runs the loop.

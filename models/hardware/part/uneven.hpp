@@ -9,7 +9,7 @@
 
 namespace moire::part {
 
-// Each list has an entry per rank, NIC or link. An empty list means that all of them are as specified.
+// Each list has an entry per rank, NIC or link. If a list is empty, all ranks, NICs or links are as specified.
 struct Uneven {
   std::vector<Time> start;    // by rank: time at which its host starts; 0 if it is not late
   std::vector<double> clock;  // by rank: fraction of the GPU's clock

@@ -46,7 +46,7 @@ T from_base(double value) {
     return value;
 }
 
-// The p at which the quantile of the standard normal distribution is z.
+// Returns the p at which the quantile of the standard normal distribution is z.
 double normal_share_below(double z) {
   double low = 0;
   double high = 1;

@@ -1,6 +1,6 @@
-// Distributions of delays and of shares of a clock or bandwidth, as quantile functions. Each part has a number in (0,
-// 1) that determines its value. So a part keeps its position in the order of all values when a parameter changes.
-// Values are the same to the last bit on every computer.
+// Distributions of delays and of shares of a clock or bandwidth, as quantile functions. Each rank, GPU, NIC or link has
+// a number in (0, 1) to which the quantile function is applied. So it keeps its position in the order of all values
+// when a parameter of the distribution changes. Values are the same to the last bit on every computer.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class Describer;
 
 namespace moire::perturb {
 
-// The smallest share of a clock or a bandwidth. A part with less counts as broken, not as slow.
+// The smallest share of a clock or a bandwidth. A GPU, NIC or link with a smaller share would be broken, not slow.
 constexpr double least_share = 0.01;
 
-// T: Time for delays, double for fractions of a clock or a bandwidth.
+// T is Time for delays, and double for shares of a clock or a bandwidth.
 template <class T>
 struct UniformSpec {
   T from{};
@@ -44,7 +44,8 @@ struct ExponentialSpec {
   static void describe(config::Describer<ExponentialSpec>& d);
 };
 
-// e^(ln(median) + sigma x standard normal), truncated at `to`, if given.
+// The distribution of e^(ln(median) + sigma x z), where z is normal with mean 0 and deviation 1. Truncated at `to`, if
+// given.
 struct LognormalSpec {
   Time median;
   double sigma = 0;
@@ -68,17 +69,17 @@ struct ShareSpec {
   static void describe(config::Describer<ShareSpec>& d);
 };
 
-// Maps p in (0, 1) to the value below which a fraction p of all draws lies.
+// A function that maps p in (0, 1) to the value below which a fraction p of all draws lies.
 template <class T>
 using Quantile = std::function<T(double p)>;
 Quantile<Time> quantile(const DelaySpec& spec);
 Quantile<double> quantile(const ShareSpec& spec);
 
-// Quantile of the standard normal distribution; relative error below 2e-9.
+// Returns the quantile of the standard normal distribution at p, with a relative error below 2e-9.
 double normal_quantile(double p);
 
-// A uniform number in (0, 1) for part `unit` in entry `entry` of list `kind` (of `perturb`). It does not depend on
-// other entries and parts.
+// Returns a uniform random number in (0, 1). It depends only on the arguments: `kind` is the number of a list of
+// `perturb`, `entry` the index of an entry in this list, and `unit` the index of a rank, NIC or link.
 double uniform_of(std::uint64_t seed, std::uint64_t kind, std::uint64_t entry, std::uint64_t unit);
 
 }  // namespace moire::perturb

@@ -88,7 +88,7 @@ TEST(Distribution, NormalIsCutOnBothSides) {
   const auto all = delays("normal: {mean: 20 us, deviation: 5 us, from: 15 us, to: 100 us}");
   EXPECT_GE(*std::min_element(all.begin(), all.end()), 15);
   // 84.13 % of the untruncated normal distribution are above 15 us, one deviation below the mean. 50 % are above the
-  // mean, so after truncation it is 0.5 / 0.8413.
+  // mean, so after truncation the share above the mean is 0.5 / 0.8413.
   EXPECT_THAT(share_below(all, 20), DoubleNear(1 - 0.5 / 0.8413, 0.01));
   const auto narrow = delays("normal: {mean: 20 us, deviation: 5 us, from: 20 us, to: 20 us}", 100);
   EXPECT_EQ(share_below(narrow, 19.999), 0);

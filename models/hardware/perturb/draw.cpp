@@ -15,8 +15,8 @@ namespace {
 
 using Units = std::vector<std::size_t>;
 
-// The argument `kind` of uniform_of(): one number per list. Adding `who` gives the number for the selection of parts,
-// so that the selection does not depend on the drawn values.
+// The argument `kind` of uniform_of(): one number per list. kind + who is used to select ranks, NICs or links, so that
+// the selection does not depend on the drawn values.
 enum Kind : std::uint64_t { start, gpus, ports, nics, links, who = 100 };
 
 std::string shown(Time time) { return config::format_quantity(Time{(time.ps + 500) / 1000 * 1000}); }
@@ -190,7 +190,7 @@ class Drawer {
     }
   }
 
-  // Each entry is in the allowed range, but the product of several entries may be too small.
+  // Reports an error if the product of several entries is below least_share, although each entry is above it.
   void reject_broken(const List& list, const Units& units, const std::vector<double>& shares,
                      const config::Node& node) {
     const std::size_t worst = *std::min_element(units.begin(), units.end(),

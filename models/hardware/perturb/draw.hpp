@@ -16,11 +16,11 @@ namespace moire::perturb {
 
 struct Drawn {
   std::shared_ptr<const part::Uneven> uneven;  // null: everything is as specified
-  std::vector<std::string> notes;              // per entry: how many parts are affected, by how much, which part most
+  std::vector<std::string> notes;              // per entry: how many ranks, NICs or links it affects, and by how much
 };
 
-// `node`: the value of `perturb`. If it is invalid, reports the errors at their places and returns nothing. `topology`:
-// of the system's fabric, or null.
+// Draws as the value `node` of the key `perturb` states. If the value is invalid, reports the errors with their
+// positions and returns nothing. `topology`: that of the system's fabric, or null if there is none.
 std::optional<Drawn> draw(const config::Node& node, const machine::SystemSpec& system, const core::Topology* topology,
                           config::Diagnostics& diagnostics);
 

@@ -98,7 +98,8 @@ TEST(Draw, TheSeedDecidesAndNothingElse) {
   EXPECT_EQ(std::count(first.clock.begin(), first.clock.end(), 1.0), 125);
   EXPECT_NE(first.clock,
             uneven_of("{seed: 6, gpus: [{count: 3, clock: {uniform: {from: 0.5, to: 0.9}}}]}", system).clock);
-  // The units of a smaller count are among those of a larger one, and other lists do not affect the selection.
+  // The ranks that a smaller count selects are among those that a larger count selects. Other lists do not affect the
+  // selection.
   const part::Uneven more = uneven_of(
       "{seed: 5, start: [{delay: {value: 1 us}}], gpus: [{share: 10 %, clock: {uniform: {from: 0.5, to: 0.9}}}]}",
       system);
@@ -141,7 +142,8 @@ TEST(Draw, WrongOnesAreToldWithTheirPlace) {
   EXPECT_THAT(errors_of("ports: [{bandwidth: {value: 0.5}}]", alone), HasSubstr("no scale-up links"));
 }
 
-// Each entry is in the allowed range. Without a limit on their product, a run could take longer than a Time can hold.
+// Each entry is in the allowed range. Without a limit on the product of the entries, a run could take longer than a
+// Time can hold.
 TEST(Draw, EntriesTogetherLeaveAHundredthAtLeast) {
   const auto system = system_of(4, 2);
   std::string seven = "gpus: [";

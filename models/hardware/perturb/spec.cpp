@@ -8,7 +8,7 @@ namespace moire::perturb {
 
 namespace {
 
-// Describes the keys that select parts. `named` is the key for names or numbers.
+// Describes the keys that select ranks, NICs or links. `named` is the key for names or numbers.
 template <class Spec, class Member>
 void describe_who(config::Describer<Spec>& d, const char* named, Member member, const std::string& which,
                   const char* example) {

@@ -14,8 +14,8 @@ namespace moire::perturb {
 struct RanksSpec {
   std::optional<std::vector<std::int64_t>> ranks;
   std::optional<std::vector<std::int64_t>> nodes;
-  std::optional<std::int64_t> count;  // that many, drawn at random
-  std::optional<double> share;        // fraction of all, drawn at random; at least one
+  std::optional<std::int64_t> count;  // number of ranks, drawn at random
+  std::optional<double> share;        // fraction of all ranks, drawn at random; at least one rank
 };
 
 struct StartSpec : RanksSpec {

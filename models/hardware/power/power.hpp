@@ -1,4 +1,4 @@
-// The power of all GPUs as a part of the machine: meters count the energy of activities. This part limits no rates
+// The power of all GPUs as a part of the machine. Meters count the energy of activities, and the part limits no rates
 // during a run. app/study/operating.hpp repeats runs to find the clock that the power limit allows.
 #pragma once
 
@@ -31,7 +31,7 @@ class Power final : public part::Part, public part::Shared, public part::Meters 
     double hertz = 0;    // clock in Hz while matrix arithmetic does not lower it
     double left = 1;     // share of `hertz` at which the GPU runs now
     double voltage = 1;  // square of the voltage, relative to that at the file's clock
-    double busy_cu = 0;  // power of a CU with workgroups, in watts
+    double busy_cu = 0;  // power of a CU with at least one workgroup, without the energy of its work, in watts
     core::MeterId occupied = core::no_id;
   };
   void add(part::Rank rank, double joules, core::ClassSpec& spec) const;

@@ -39,7 +39,7 @@ struct PowerTest : ::testing::Test, core::EventSink {
     site.add(std::move(made));
     return out;
   }
-  // Joules per unit of work on each rank's meter.
+  // Returns the joules per unit of work on each rank's meter.
   std::vector<double> joules(const Power& of, const core::ClassSpec& spec) {
     std::vector<double> all(2);
     for (const core::Metered& metered : spec.metered) {

@@ -18,22 +18,22 @@ namespace moire::power {
 struct PowerSpec {
   Watts idle;
   Watts cap;
-  double held = 1;          // the controller keeps the mean power at this fraction of the cap
+  double held = 1;          // the GPU's controller keeps the mean power at this fraction of the cap
   Watts busy_cu;            // power of a CU with at least one workgroup, without the energy of its work
   Joules matrix_flop;       // per FLOP on operands with random digits
-  double matrix_quiet = 1;  // fraction of the energy of matrix work if the digits of the operands never change
+  double matrix_quiet = 1;  // energy of matrix work whose operands' digits never change, relative to random digits
   Joules vector_flop;
   Joules l2_byte;
   Joules hbm_read_byte;
   Joules hbm_write_byte;
   Joules link_byte;          // at each end of the link
   double voltage_slope = 0;  // slope of voltage over clock, both relative to their values at the clock in the file
-  double matrix_dip = 0;     // share of the sustained clock that is lost while matrix units work all the time
+  double matrix_dip = 0;     // share of the clock that a sustained run loses if the matrix units work all the time
   PerSecond lowest_clock{};
   static void describe(config::Describer<PowerSpec>& d);
 
-  // (V / V0)^2: V is the core's voltage at the fraction `clock` of the clock in the file, and V0 is the voltage at the
-  // clock in the file.
+  // Returns (V / V0)^2, where V is the core's voltage at the fraction `clock` of the clock in the file, and V0 is the
+  // voltage at the clock in the file.
   double voltage_squared(double clock) const;
 };
 
@@ -41,8 +41,8 @@ struct PowerSpec {
 struct OperatingPoint {
   enum class Kind { burst, sustained, clock, power_cap };
   Kind kind = Kind::burst;
-  PerSecond clock{};  // Kind::clock
-  Watts cap{};        // Kind::power_cap
+  PerSecond clock{};  // only for Kind::clock
+  Watts cap{};        // only for Kind::power_cap
   config::Place place{};
 
   bool sought() const { return kind == Kind::sustained || kind == Kind::power_cap; }
@@ -55,8 +55,8 @@ struct OperatingPointSpec {
   static void describe(config::Describer<OperatingPointSpec>& d);
 };
 
-// Reads a word (burst or sustained) or a map with one key. If the node is neither, reports an error at its place and
-// returns nothing.
+// Reads an operating point: a word (burst or sustained) or a map with one key. If the node is neither, reports an error
+// at the position of the node and returns nothing.
 std::optional<OperatingPoint> read_operating_point(const config::Node& node, config::Diagnostics& diagnostics);
 
 }  // namespace moire::power

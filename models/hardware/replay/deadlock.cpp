@@ -9,8 +9,9 @@
 namespace moire::replay {
 
 namespace {
-constexpr std::size_t max_waiters = 2000;  // keeps the report readable, and is enough to show the cycle
-}
+// Most waits for flags, and most waiting queues, in the report. More would make it hard to read.
+constexpr std::size_t max_waiters = 2000;
+}  // namespace
 
 std::string Replay::party(Rank rank, std::uint32_t queue, const std::string& operation) const {
   return fmt::format("rank {} queue '{}' operation '{}'", rank, program_.queues[queue].name, operation);
@@ -23,7 +24,7 @@ std::string Replay::deadlock_report() const {
     const QueueState& state = queues_[rank * queues + queue];
     return program::name_of(program_.queues[queue].operations[state.next]);
   };
-  // The operation that should raise the flag. This operation may be blocked behind another operation.
+  // Returns the node of the operation that should raise the flag. This operation may itself wait behind another one.
   const auto producer = [&](program::FlagRef flag) {
     const program::FlagPlace place = program_.place_of(flag);
     const auto [rank, name] = program_.array(place.array).raised_by(place.rank, place.index);

@@ -65,7 +65,8 @@ TEST(Deadlock, AKernelThatHoldsAllCusWaitsForAFlagOfALaterOne) {
                     "queue 'first' operation 'holder'")));
 }
 
-// The kernel `holder` has workgroups without a CU, but does not wait for them.
+// Some workgroups of the kernel `holder` have no CU. No workgroup waits for a flag of `holder`, so the kernel does not
+// wait for itself.
 TEST(Deadlock, WaitingForItsOwnCusIsNotTheCycle) {
   const std::string report = run(example_system(1), starved(20)).deadlock;
   EXPECT_THAT(cycle_of(report),
@@ -123,7 +124,8 @@ TEST(Deadlock, AFlagThatNobodyWillRaiseHasNoCycle) {
                             HasSubstr("so it waits for rank 1 queue 'main' operation 'talk'")));
 }
 
-// As AFlagRaisedByAnOperationBehindTheWait, but wait and kernel are in two queues that run one after the other.
+// As in the test AFlagRaisedByAnOperationBehindTheWait, a wait blocks the kernel that would raise its flag. Here, wait
+// and kernel are in two queues that run one after the other.
 TEST(Deadlock, AFlagRaisedInAQueueThatRunsLater) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank rank, std::uint32_t) {

@@ -17,8 +17,8 @@ bool any_link_stays(const core::Topology& topology, core::EndpointId by) {
 
 std::string nodes_text(program::Rank block) { return block == 1 ? "node" : fmt::format("{} nodes", block); }
 
-// Empty if every rank, NIC and link of a block is as late or slow as the corresponding one `block` nodes further on;
-// otherwise the reason why not.
+// Returns an empty string if every rank, NIC and link is as late or slow as the corresponding rank, NIC or link `block`
+// nodes further on. Otherwise returns the reason why the blocks cannot be folded.
 std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology* topology, program::Rank block) {
   if (!system.uneven) return {};
   const part::Uneven& uneven = *system.uneven;
@@ -39,7 +39,8 @@ std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology
   return {};
 }
 
-// Empty if one block of `block` nodes can be simulated for all blocks; otherwise the reason why not.
+// Returns an empty string if one block of `block` nodes can be simulated for all blocks. Otherwise returns the reason
+// why not.
 std::string keeps_from_folding(const machine::SystemSpec& system, const core::Topology* topology,
                                const program::Program& program, program::Rank block) {
   if (std::string why = keeps_uneven(system, topology, block); !why.empty()) return why;

@@ -16,10 +16,11 @@ namespace moire::replay {
 struct Fold {
   program::Rank images = 1;  // number of identical blocks, of which one is simulated
   std::string why_not{};     // why blocks cannot be single nodes; empty: they can
-  bool certain = true;       // false: all blocks share some links, and only the run shows whether they are used
+  bool certain = true;       // false: all blocks share some links, and only the run shows whether messages use them
 };
 
-// `machine`: a machine of the system, with any number of images.
+// Finds the smallest block that can be simulated for all blocks. `machine`: a machine of the system, with any number of
+// images.
 Fold fold_of(const machine::Machine& machine, const program::Program& program);
 
 struct Folded {
@@ -30,7 +31,7 @@ struct Folded {
 
 // Replays the program with `fold` on the machine that `build` makes for a number of images. Repeats the run with all
 // ranks if blocks turn out to share a link, or if the run deadlocks, because the deadlock report names all ranks.
-// `observer` does not watch the repeated run: if the run deadlocks, it sees the folded run.
+// `observer` watches only the first run. So if the program deadlocks, `observer` has seen the folded run.
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
                   const program::Program& program, program::Observer* observer = nullptr,
                   const std::vector<bool>& watched = {});

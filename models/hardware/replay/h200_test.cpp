@@ -1,8 +1,8 @@
 // Compares copies and launches of configs/hardware/h200.yaml with measurements of one host with 4 H200. Unless a test
 // says otherwise, measured numbers are the 256 MiB rows of copy_engine_patterns.csv: the time from a common start,
-// before which all copies were enqueued, to the end. Tolerances are what the model achieves, not a goal
-// (models/hardware/dma/README.md). The parameters were fitted to a later measurement on another host, with all sizes
-// weighted alike.
+// before which all copies were enqueued, to the end of the copy. Tolerances are the errors that the model has, not a
+// goal (models/hardware/dma/README.md). The parameters were fitted to a later measurement on another host, with equal
+// weights for all sizes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct CopyOf {
 
 // Runs every copy of a GPU in a queue of its own. Returns the end times in us, in the order of the list.
 std::vector<double> copy_ends(const std::vector<CopyOf>& copies, double bytes) {
-  std::array<std::vector<std::size_t>, 4> of_rank;  // indices of its copies
+  std::array<std::vector<std::size_t>, 4> of_rank;  // by rank: indices of its copies in `copies`
   for (std::size_t i = 0; i < copies.size(); ++i) of_rank[copies[i].from].push_back(i);
   std::size_t streams = 0;
   for (const auto& own : of_rank) streams = std::max(streams, own.size());
@@ -68,8 +68,8 @@ TEST(H200Copies, ASingleCopy) {
   expect_within(copy_ends({{0, 1}}, 1 * mib)[0], 12.7, 4);
 }
 
-// Known gap: a copy of 64 KiB took 6.8 us on the measured host (10.1 us in the later measurement). The model gives 10
-// us.
+// Known error: a copy of 64 KiB took 6.8 us on the measured host, and 10.1 us in the later measurement on another host.
+// The model gives 10 us.
 TEST(H200Copies, ASmallCopyIsTooSlow) {
   const double modelled = copy_ends({{0, 1}}, 64 * 1024)[0];
   const dma::DmaSpec dma = four_h200().node.gpu.dma;
@@ -131,8 +131,9 @@ TEST(H200Copies, ADirectAllGatherInRotatedOrder) {
 }
 
 // Small kernels launched into a stream start every 2.5 us, limited by the host (gpu-benches). If they are enqueued
-// ahead, the device leaves 1.79 us between them (microbench.csv; queue_gap is a little less, because it was fitted to
-// three kinds of kernels). A graph takes 0.8 us (gpu-benches), but graphs are not modelled.
+// ahead of time, there are 1.79 us between the end of a kernel and the start of the next kernel (microbench.csv).
+// queue_gap is a little shorter, because it was fitted to three kinds of kernels. In a graph, there are 0.8 us
+// (gpu-benches), but graphs are not modelled.
 TEST(H200Launch, ChainsOfSmallKernels) {
   const auto per_kernel = [](const machine::SystemSpec& system) {
     Program program(4);

@@ -73,8 +73,8 @@ TEST(HostThread, ARingOfCopiesBetweenNodesFolds) {
   EXPECT_EQ(folded.result.traffic.put_bytes, whole.result.traffic.put_bytes);
 }
 
-// Enqueueing takes 2 us, and the start of a kernel 3 us. If a kernel is enqueued ahead, both overlap with the kernel
-// before it. If a host thread enqueues it after the kernel before it, both add to the time.
+// Enqueueing takes 2 us, and the start of a kernel 3 us. If a kernel is enqueued ahead of time, both overlap with the
+// kernel before it. If a host thread enqueues a kernel when the kernel before it has ended, both add to the time.
 TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   machine::SystemSpec system = example_system(1);
   system.node.gpu.host = {.enqueue = micro(2), .kernel_start = micro(3), .queue_gap = micro(1)};
@@ -117,7 +117,7 @@ TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
   program.queues[1].stream_of = 0;
   program.queues[1].by_host = true;
   EXPECT_EQ(run(system, program).end, micro(2 + 10 + 10));
-  // The measured time of a command includes two events, which the thread does not record.
+  // The command time was measured between two events. The thread records no events, so their time is deducted.
   system.node.gpu.host.event_pair = micro(4);
   EXPECT_EQ(run(system, program).end, micro(2 + 10 - 4 + 10));
 }

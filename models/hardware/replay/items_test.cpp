@@ -70,7 +70,7 @@ TEST(Items, WhoeverIsFreeTakesTheNextOne) {
   EXPECT_EQ(done, (std::map<std::int64_t, int>{{0, 1 + 3}, {1, 8}}));
 }
 
-// The GPU has eight CUs. The ninth workgroup starts when the queue of items is empty, and only takes its own time.
+// The GPU has eight CUs. The ninth workgroup starts when the queue of items is empty, so it takes only its `own` time.
 TEST(Items, AWorkgroupThatComesLateFindsNone) {
   for (const auto& [items, end] : {std::pair{0, 2}, {15, 3}, {16, 4}, {17, 4}, {160, 22}}) {
     const auto body = std::make_shared<Taking>(

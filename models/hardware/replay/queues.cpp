@@ -37,7 +37,7 @@ void Replay::set_launch_order() {
   }
 }
 
-// The operation that must end before operation `next` of the queue starts; null if there is none.
+// Returns the operation that must end before operation `next` of the queue starts, or null if there is none.
 const program::Operation* Replay::operation_before(Rank rank, std::uint32_t queue, std::uint32_t next) const {
   for (std::uint32_t q = queue; q != UINT32_MAX; q = orders_[q].before) {
     const auto& operations = program_.queues[q].operations;
@@ -58,9 +58,9 @@ void Replay::enqueue_all() {
   for (Rank rank = 0; rank < (alike ? 1 : machine_.ranks()); ++rank) enqueued_.push_back(enqueued_by(rank));
 }
 
-// Returns when the host of a rank has enqueued each operation. In concurrent order, the host takes the first operation
-// of every queue, then the second, and so on; in serial order, all operations of one queue, then of the next. A queue
-// and its streams share a turn. Copies that begin together follow each other. Streams `by_host`: see enqueue_now().
+// Returns when the host of a rank has enqueued each operation. In serial order, it enqueues queue after queue. In
+// concurrent order, queues take turns with one operation each, and a queue and its streams share their turns. Copies
+// that begin together (Copy::beside) are enqueued one after the other. Leaves out streams `by_host` (enqueue_now()).
 std::vector<Time> Replay::enqueued_by(Rank rank) const {
   const Time each = machine_.gpu().host.enqueue;
   const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
@@ -142,7 +142,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
                                       pack(Event::start, rank * program_.queues.size() + queue));
 }
 
-// The host thread of a rank enqueues the next operation of a stream. Waiting for flags and raising them takes no time.
+// Lets a host thread enqueue the next operation of a stream. Only kernels and copies without a NIC take its time.
 void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
@@ -154,14 +154,14 @@ void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
     at = free = std::max(at, free) + host.enqueue;
     for (auto i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i) free += host.enqueue;
   }
-  // The measured command time of an engine includes two events. A host thread records no events, so they are deducted.
+  // Deducts the time of two events. It is part of the measured command time of engines, but host threads record none.
   state.enqueued = state.ready = by == Runner::engine ? at - host.event_pair : at;
   machine_.loop().calendar().schedule(at, *this, pack(Event::start, rank * program_.queues.size() + queue));
 }
 
 namespace {
 
-// The first of the times `since`, `since` + interval, ... that is not before `end`; without an interval, `end` itself.
+// Returns `end` without an interval, else the first of `since` + n x interval (n = 0, 1, ...) that is not before `end`.
 Time first_poll(Time since, std::optional<Time> interval, Time end) {
   if (!interval || end <= since) return interval ? since : end;
   return since + *interval * ((end.ps - since.ps + interval->ps - 1) / interval->ps);
@@ -169,7 +169,7 @@ Time first_poll(Time since, std::optional<Time> interval, Time end) {
 
 }  // namespace
 
-// Times of an operation behind another operation of its queue, if the host has enqueued both.
+// Returns when the next operation of a queue may start after `before`, provided that the host has enqueued both.
 Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::uint32_t queue,
                               const QueueState& state) const {
   const program::Operation& next = program_.queues[queue].operations[state.next];
@@ -195,7 +195,7 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
       last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
   const Time begin = seen + host.queue_gap;
   if (!std::holds_alternative<program::Copy>(next)) return {begin, {}};
-  // The measured command time includes two events. Behind another operation there are no events, so they are deducted.
+  // Deducts the time of two events. It is part of measured command times, but operations inside a queue have no events.
   return {std::holds_alternative<program::Copy>(before) ? state.end : begin, begin - host.event_pair};
 }
 
@@ -258,7 +258,7 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   // The launch of a kernel overlaps with the operations before it.
   const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
   const Time first_workgroup = std::max(launched, machine_.loop().now());
-  // Command times were measured from the event before the queue's first kernel, so an engine polls from that event on.
+  // Copies after kernels were measured from an event before the first kernel. An engine's polls count from this event.
   if (operation_before(rank, queue, state.next) == nullptr)
     state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
   machine_.loop().calendar().schedule(first_workgroup, *this, pack(Event::grid, state.run));
@@ -284,7 +284,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
     if (transfer.bytes.value > 0) transfers.emplace_back(i + 1, transfer);
   }
   state.copies = static_cast<std::uint32_t>(transfers.size());
-  // The host enqueues the copies one after the other. This costs nothing if it is done before their turn.
+  // The host enqueues the copies one after the other. This delays a copy only if its turn comes before it is enqueued.
   const Time enqueue = machine_.gpu().host.enqueue;
   for (const auto& [number, transfer] : transfers)
     submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));
@@ -334,7 +334,7 @@ void Replay::post(Rank rank, std::uint32_t queue, const program::Transfer& trans
 void Replay::end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
                       const std::function<program::Transfer(Rank)>& transfer_of) {
   program::FlagRef flag = transfer.flag;
-  // If the flag's rank is not simulated (folding), raises the flag in its place as simulated_flag() does for puts.
+  // If the flag's rank is not simulated (folding), raises the flag of the copy that this copy stands for.
   if (machine_.images() > 1 && flag != program::no_flag) {
     const Rank away = program_.place_of(flag).rank / machine_.ranks() * machine_.ranks();
     flag = transfer_of((rank + program_.ranks() - away) % program_.ranks()).flag;

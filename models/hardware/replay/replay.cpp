@@ -20,8 +20,8 @@ class Shapes {
  public:
   explicit Shapes(part::Phases& phases) : phases_(phases) {}
 
-  // The number of the kernel's first shape. `own`: the kernel shares no numbers, so that its work is counted
-  // separately.
+  // Returns the number of the kernel's first shape. If `own`, the kernel gets numbers of its own, so that its work is
+  // counted separately.
   part::ShapeId first_of(const program::Kernel& kernel, std::uint32_t family, bool own) {
     std::vector<program::PhaseShape> shapes = kernel.shapes;
     for (program::PhaseShape& shape : shapes) shape.threads = kernel.resources.threads;
@@ -255,8 +255,8 @@ void Replay::arrives(std::uint64_t payload, Time at) {
     flags_.raise_at(static_cast<program::FlagRef>(payload), at);
     return;
   }
-  // For observers, the arrival is an event. Times must be the same without observers, so raise_at() raises the flag
-  // here as well.
+  // With an observer, the arrival of a signal or put is an event of its own. raise_at() raises the flag here all the
+  // same, so that times do not depend on observers.
   if (event == Event::delivered) at = flags_.raise_at(flights_[static_cast<std::uint32_t>(payload)].flag, at);
   machine_.loop().calendar().schedule(at, *this, payload);
 }

@@ -29,7 +29,7 @@ struct OperationTimes {
   std::string name;
   Time begin = Time::max();  // earliest over ranks
   Time end;                  // latest over ranks
-  Time spent;                // from begin to end, summed over the ranks that were simulated
+  Time spent;                // duration on a rank, summed over the simulated ranks
   std::int64_t ran = 0;      // number of simulated ranks that ran it
   // Kernels only:
   Time first_workgroup = Time::max();       // when the first workgroup was placed
@@ -53,11 +53,12 @@ struct Result {
   std::string deadlock;  // the deadlock report; empty if every operation of every rank ended
 };
 
-// How to simulate kernels that every rank executes without using other ranks (KernelBody::by_itself): on each rank, or
-// on one rank, whose times the others get (stand_in.cpp).
+// How to simulate kernels that every rank executes without using other ranks (KernelBody::by_itself). each: on every
+// rank. one: on the first rank that reaches the kernel, and the other ranks get its times (stand_in.cpp).
 enum class Likes : std::uint8_t { each, one };
-// Thrown if something else uses the GPU of a rank while the rank executes such a kernel. The caller must repeat the run
-// with Likes::each.
+// Thrown with Likes::one if the times of one rank may not hold for the others: other work uses the GPU of a rank during
+// such a kernel, or slots of the kernel are not free again when it ends. The caller must repeat the run with
+// Likes::each.
 struct NotByItself : std::exception {};
 
 class Replay final : public core::EventSink, private core::FlagWaiter, private core::Receiver {
@@ -85,7 +86,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     copied
   };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
-  // The id of Event::copied has the number of the copy in its operation above this bit, and rank and queue below it.
+  // In the id of Event::copied, the bits below this one hold rank and queue. The bits from this one on hold the number
+  // of the copy in its operation.
   static constexpr unsigned copy_number_shift = 40;
 
   // One kernel on one rank.
@@ -98,14 +100,15 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     part::Footprint footprint;
     std::int64_t workgroups = 0;
     std::uint32_t strands = 1;  // per workgroup
-    std::int64_t items = 0;     // in the kernel's shared queue
+    std::int64_t items = 0;     // in the work queue that the kernel's workgroups share
     std::int64_t next_item = 0;
     Time reached;  // when the kernel reached the dispatcher
     std::int64_t started = 0;
     std::int64_t finished = 0;
     std::int64_t refilling = 0;  // slots whose workgroup has ended and that are not free again yet
-    // By panel (program::Phase::panel): when its last workgroup began it (max(): none has begun it), and how long this
-    // workgroup had waited for flags by then.
+    // One entry per panel, which is a set of workgroups that load the same bytes (program::Phase::panel). `began`: when
+    // the latest of these workgroups began its work; max(): none has begun. `waited`: how long that workgroup had
+    // waited for flags by then.
     struct Panel {
       Time began = Time::max(), waited;
     };
@@ -128,8 +131,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     program::Rank peer = 0;  // of a work phase
     double peer_bytes = 0;
     Time since;
-    Time waited{};     // for flags, until now
-    double alone = 0;  // amount of its work phase for which it must load the panel itself, because caches have lost it
+    Time waited{};     // time for which it has waited for flags so far
+    double alone = 0;  // part of its work phase's amount whose panel bytes it loads itself, since caches evicted them
     program::FlagRef flag = program::no_flag;
     std::uint32_t posted = 0;  // number of its posted phases that are not done
     std::int64_t target = 0;
@@ -144,12 +147,14 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     bool started = false;    // operation `next` has begun
     std::uint32_t run = 0;   // index in runs_, if operation `next` is a kernel
     Time enqueued;           // when the host has enqueued operation `next`
-    Time ready;              // of a copy: when an engine may read its command. Behind a copy, this is before its turn
+    Time ready;              // of a copy: when an engine may read its command, for example during an earlier copy
     Time begin;
     Time end;                  // of the operation that ended last
     std::uint32_t copies = 0;  // parts of the copy operation that have not ended
-    // engine_waits: from this time (the begin of the queue) a DMA engine polls for the end of a kernel before its copy.
-    // cus_wait: from this time (the end of the CUs' last operation of the queue) the CUs poll for the end of a copy.
+    // engine_waits: when the queue's first operation began; if it is a kernel, host.event_pair before its first
+    // workgroup. A DMA engine whose copy follows a kernel polls for the end of the kernel at times that are counted
+    // from engine_waits. cus_wait: when the CUs' last operation of the queue ended. From then on, the CUs poll for the
+    // end of a copy by an engine.
     Time engine_waits, cus_wait;
   };
   struct Gpu {
@@ -171,10 +176,11 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     bool copied = false;            // by a DMA engine
     bool summed = false;            // by switches
   };
-  // A copy that a host thread requests on behalf of workgroups. The measured command time of a copy includes two
-  // events. This copy has no events, so its `ready` is earlier by host.event_pair.
+  // A copy that a host thread requests on behalf of workgroups. The command time of a copy was measured between two
+  // events, whose time it includes. This copy has no events, so `ready` is host.event_pair before the time at which the
+  // host thread enqueues the copy.
   struct HostCopy {
-    std::uint64_t arrival = 0;  // the event that is fired when it ends
+    std::uint64_t arrival = 0;  // the event that is fired when the copy ends
     Time ready;
     std::uint32_t queue = 0;  // of the requesting workgroup
     std::uint32_t flight() const { return static_cast<std::uint32_t>(arrival); }
@@ -185,11 +191,11 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::uint32_t run = UINT32_MAX;  // of the rank that is simulated
     bool over = false;
     Time took;
-    Time next_turn;  // of the dispatcher, at the end
+    Time next_turn;  // Gpu::next_turn when the kernel ended
     std::vector<Time> next_refill;
     std::vector<program::PhaseTotal> phases;
     std::uint64_t steps = 0;
-    std::vector<std::uint32_t> waiting;  // runs of other ranks that began before it was over
+    std::vector<std::uint32_t> waiting;  // runs of other ranks that began before the simulated run ended
     std::vector<Rank> others;
   };
   class LoadWatcher;
@@ -211,8 +217,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   static bool comes_with_last(const program::Operation& operation);
   void enqueue_now(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
-  // Times of an operation that follows another one: when its turn comes and, for a copy, when an engine may read its
-  // command.
+  // Times of an operation that follows another operation of its queue. turn: when it may start. ready: when an engine
+  // may read its command, if it is a copy.
   struct Behind {
     Time turn, ready;
   };
@@ -230,7 +236,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
-  // Copies to GPUs of other nodes, which are puts of a host thread.
+  // True if stores of `rank` do not reach the destination of the copy. post() sends such a copy as a put of the host
+  // thread that serves the NIC, and end_post() ends it.
   bool leaves_node(Rank rank, const program::Transfer& transfer) const;
   void post(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number);
   void end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
@@ -251,8 +258,9 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   static void begin_wait(Workgroup& workgroup, const program::Phase& phase);
   Time noticed(std::uint32_t workgroup, Time rises) const;
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
-  // The flag that a put raises. A put to a rank that is not simulated (folding) stands for the put that another block
-  // sends to the simulated block. Then this is the flag of that put: sender and receiver are shifted by whole blocks.
+  // Returns the flag that a put raises. With folding, only one block of ranks is simulated, and a put to another block
+  // stands for the put that some block sends to the simulated block. In this case, returns the flag of the put that it
+  // stands for. The sender and the receiver of that put are shifted by whole blocks.
   program::FlagRef simulated_flag(const Workgroup& workgroup, const program::Phase& phase) const;
   void take_item(Workgroup& workgroup);
   std::uint32_t take_seat();
@@ -260,7 +268,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void posted_done(std::uint32_t seat);   // the data of the posted phase has arrived
   void posted_known(std::uint32_t seat);  // the workgroup of the posted phase has learned of the arrival
   bool gate_opens(const program::Phase& phase);
-  // Sends a signal or put at time `now`, which only for a signal may be in the future. Returns the time at which the
+  // Sends a signal or put at time `now`. For a signal, this time may be in the future. Returns the time at which the
   // issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase, Time now);
   void retire(std::uint32_t workgroup);
@@ -285,7 +293,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   // deadlock.cpp
   std::string deadlock_report() const;
   void count_images();            // extends the results of the simulated ranks to all ranks
-  std::string under_way() const;  // what the run was doing when the clock reached its last value, for the error
+  std::string under_way() const;  // for an error message: the time, and the operation that a queue has reached
   std::string party(Rank rank, std::uint32_t queue, const std::string& operation) const;
 
   machine::Machine& machine_;
@@ -320,11 +328,11 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::vector<Flight> flights_;
   std::vector<std::deque<HostCopy>> host_copies_;  // by rank
   std::vector<std::uint32_t> free_flights_;
-  std::vector<Time> host_threads_;       // by rank (or queue and rank): until when the host thread is busy
+  std::vector<Time> host_threads_;       // by rank (or by queue and rank): when the host thread is free again
   std::vector<part::Placement> placed_;  // scratch
   std::vector<StandIn> stand_ins_;       // by operation; empty: every rank is simulated
   std::vector<bool> by_itself_;          // by rank: executes a kernel that has a stand-in
-  std::vector<std::uint32_t> visits_;    // by rank: others' activities that use its GPU now; empty: there can be none
+  std::vector<std::uint32_t> visits_;    // by rank: number of activities besides its kernels that use its GPU, or empty
   std::uint64_t steps_ = 0;              // of all workgroups
   core::Pulse* pulse_;                   // shows progress: gets the number of steps; null: nobody watches
   Result result_;

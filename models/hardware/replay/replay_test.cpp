@@ -96,7 +96,7 @@ TEST(Replay, ShortKernelsAreBoundByTheHost) {
 TEST(Replay, AKernelThatMissesItsPredecessorsEndPaysTheRestOfItsStart) {
   Program program(1);
   program.queues = {queue("main", {busy("a", us(1.5)), busy("b", us(1))})};
-  // a ends at 6.5 us and b could follow at 7.5 us; b was enqueued at 4 us, so it could have started from 7 us on.
+  // a ends at 6.5 us, and b starts 1 us (the queue gap) later. b was enqueued at 4 us, so it could start from 7 us on.
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(6.5, 8.5));
 }
 
@@ -104,7 +104,7 @@ TEST(Replay, TheHostEnqueuesRoundRobinOverTheQueues) {
   Program program(1);
   program.queues = {queue("a", {busy("a0", us(1)), busy("a1", us(1))}),
                     queue("b", {busy("b0", us(1)), busy("b1", us(1))})};
-  // Enqueued at 2 (a0), 4 (b0), 6 (a1) and 8 us (b1); every queue is idle again by then.
+  // The host has enqueued a0 at 2, b0 at 4, a1 at 6 and b1 at 8 us. The previous kernel of the queue has ended by then.
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(6, 10, 8, 12));
 }
 
@@ -114,8 +114,8 @@ TEST(Replay, DelaysAndEmptyKernelsTakeTheirPlaceInTheQueue) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(22, 23, 25));
 }
 
-// A copy of 1 MB at 100 GB/s takes 10 us. Its first byte moves at least 10 us after the copy was enqueued, and at least
-// 2 us after the end of the previous copy.
+// A copy of 1 MB at 100 GB/s takes 10 us. Its first byte moves 10 us after the copy was enqueued, but not before 2 us
+// after the end of the previous copy.
 TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   const auto ends = [](double enqueue_us) {
     machine::SystemSpec system = example_system(2);
@@ -133,8 +133,8 @@ TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   EXPECT_THAT(ends(21), ElementsAre(41, 62, 67, 104));
 }
 
-// The measured times of commands include two events, which take 4 us. Behind another operation there are no events. 1
-// MB within the GPU takes 2 us.
+// The command times of copies were measured between two events, which take 4 us. Between operations of a queue there
+// are no events, so these 4 us are deducted. A copy of 1 MB within the GPU takes 2 us.
 TEST(Replay, TheEventsOfACommandAreNotPaidInsideAQueue) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host = {.enqueue = us(0), .kernel_start = us(3), .queue_gap = us(1), .event_pair = us(4)};
@@ -143,7 +143,8 @@ TEST(Replay, TheEventsOfACommandAreNotPaidInsideAQueue) {
   const auto mate = [](Rank rank) { return rank ^ 1U; };
   const auto self = [](Rank rank) { return rank; };
   program.queues = {queue("main", {busy("k", us(1)), copy("out", 1e6, mate), copy("own", 1e6, self)})};
-  // k ends at 4 us; the copies end at 4 + 1 - 4 + 10 + 10 us, and at 1 - 4 + 5 + 2 us after that.
+  // k ends at 4 us, `out` at 4 + 1 - 4 + 10 + 10 us, and `own` 1 - 4 + 5 + 2 us after `out`: queue gap - events +
+  // command + bytes.
   const std::vector<double> ends = ends_us(run(system, program));
   EXPECT_THAT(ends, ElementsAre(4, 21, ::testing::DoubleNear(25, 0.01)));
   program.queues = {queue("main", {copy("own", 1e6, self)})};
@@ -185,13 +186,14 @@ TEST(Replay, AStreamRunsBesideItsQueueAndIsPartOfIt) {
       queue("main.beside", {program::Wait{"begins", event(0)}, busy("d", us(40)), program::Signal{"ends", event(1)}})};
   program.queues[1].stream_of = 0;
   const Result together = run(with_host(), program);
-  // a ends at 15 us. d ends 1 + 40 us after the event that a's queue raises then, and c ends 1 + 5 us after d.
+  // a ends at 15 us, and its queue then raises the event `forks`. d ends 1 + 40 us later (queue gap and d), and c ends
+  // 1 + 5 us after d.
   EXPECT_THAT(together.queue_end[0].us(), together.end.us());
   EXPECT_EQ(together.queue_end[1].us(), 0);
   const double begins = together.operations[0].end.us();
   EXPECT_NEAR(together.operations[6].end.us() - begins, 41, 0.01);
   EXPECT_NEAR(together.end.us() - together.operations[6].end.us(), 6, 0.01);
-  // A program of this queue alone still has the stream, and serial order does not put a stream behind its queue.
+  // A program of this queue alone still has the stream. In serial order, the stream still runs beside its queue.
   EXPECT_EQ(run(with_host(), program.only(0)).end, together.end);
   program.order = program::Order::serial;
   EXPECT_EQ(run(with_host(), program).end, together.end);
@@ -205,7 +207,8 @@ TEST(Replay, AWaitForWhatHasHappenedTakesALookAtTheFlag) {
                                                       }});
   const auto steps = [=](Rank, std::int64_t workgroup) {
     if (workgroup == 0) return Steps{signal(0, flags.at(0, 0)), delay(us(20)), signal(0, flags.at(0, 1))};
-    // The second flag rises while workgroup 1 polls the first flag again. Workgroup 2 waits for it from long before.
+    // The second flag rises while workgroup 1 polls the first flag again. Workgroup 2 already waits for the second
+    // flag.
     if (workgroup == 1)
       return Steps{delay(us(19.95)),     wait(flags.at(0, 0)), delay(Time{}),
                    wait(flags.at(0, 0)), wait(flags.at(0, 1)), delay(us(1))};
@@ -313,9 +316,9 @@ Time end_of(Steps steps) {
   return result.rank_end[0];
 }
 
-// Workgroups share the panels that they load. Caches keep a line for 40 us. A workgroup that begins 30 us after the
-// previous one, because it waited for a flag, finds a quarter of the panel in the cache. The next workgroup begins
-// together with it and finds the whole panel.
+// Workgroups of one panel load the same bytes. Caches keep a line for 40 us. A workgroup that begins 30 us after the
+// previous workgroup of its panel, because it waited for a flag, finds a quarter of these bytes in the cache. The next
+// workgroup begins together with it and finds all of them.
 TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
@@ -338,8 +341,9 @@ TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
     program.queues = {queue("main", {shared})};
     return run(with_host(), program).operations[0].phases;
   };
-  // Out of step, a workgroup reads three times as many bytes; 40 kB take 400 ns. It begins 30.2 us later: the flag
-  // rises 100 ns (an L2 hit) after the signal at 30 us, and the poll takes another 100 ns.
+  // 40 kB take 400 ns. For evicted bytes, the workgroup uses the shape `read alone`, which reads three times as many
+  // bytes. It begins 30.2 us after workgroup 0: the flag rises 100 ns (an L2 hit) after the signal at 30 us, and the
+  // poll takes another 100 ns.
   const double lost = 30.2 / 40;
   const auto phases = alone_with(us(40));
   EXPECT_EQ(phases[0].count, 6);
@@ -399,13 +403,13 @@ TEST(Replay, ClustersWaitForRoomInOneGroup) {
   Program program(1);
   program::Kernel pairs = busy("pairs", us(1), 2);
   pairs.resources.cluster = 2;
-  // Seven long workgroups leave one CU free: the cluster has to wait for the first of them to end.
+  // Seven long workgroups leave one CU free. The cluster needs two free CUs of one group.
   program.queues = {
       queue("main", {kernel("fill", 7, [](Rank, std::int64_t wg) { return Steps{delay(us(wg == 0 ? 10 : 20))}; })}),
       queue("pairs", {pairs}), queue("single", {busy("single", us(1))})};
-  // Groups are CUs 0-3 and 4-7; workgroups 0, 2, 4, 6 are on CUs 0-3 and 1, 3, 5 on CUs 4-6. CU 0 is free from 10 us
-  // on, CU 7 from the start, but they are in different groups. All others end at 20 us. The single workgroup is behind
-  // the cluster.
+  // The groups are CUs 0-3 and 4-7. Workgroups 0, 2, 4, 6 are on CUs 0-3, and 1, 3, 5 are on CUs 4-6. CU 0 is free from
+  // 10 us on and CU 7 from the start, but they are in different groups. All other workgroups end at 20 us. The single
+  // workgroup may not overtake the cluster.
   EXPECT_THAT(ends_us(run(example_system(1), program)), ElementsAre(20, 21, 21));
 }
 
@@ -686,7 +690,7 @@ TEST(Replay, TwoRunsAreEqual) {
   }
 }
 
-// Assigns the same work to other ranks. Times must not depend on rank numbers.
+// Permutes the work of the ranks. Times must not depend on rank numbers.
 TEST(Replay, PermutedRanksDoTheSame) {
   const machine::SystemSpec system = example_system(4);
   const auto run_as = [&](const std::array<Rank, 4>& at) {  // role i is played by rank at[i]
@@ -739,7 +743,7 @@ TEST(Schedules, TheHostEnqueuesInLaunchOrder) {
   EXPECT_THAT(ends_us(result), ElementsAre(17, 28, 15));
 }
 
-// Kernels run as in one queue: b1 starts one queue gap after a2. In the other launch order, a1 starts one queue gap
+// Kernels run as in one queue: b1 starts one queue gap after a2. If queue b is launched first, a1 starts one queue gap
 // after b1.
 TEST(Schedules, SerialQueuesRunLikeOne) {
   Program program = two_queues();
@@ -752,7 +756,8 @@ TEST(Schedules, SerialQueuesRunLikeOne) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(26, 37, 15));
 }
 
-// Serial queues also run like one queue if they have copies and kernels, for whose ends the queues poll.
+// Serial queues also run like one queue if copies follow kernels and kernels follow copies, where queues poll for the
+// end of the previous operation.
 TEST(Schedules, SerialQueuesOfCopiesRunLikeOne) {
   machine::SystemSpec system = with_host(2);
   system.node.gpu.host.poll_interval = us(4);

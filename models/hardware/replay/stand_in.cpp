@@ -66,7 +66,7 @@ void Replay::ends_by_itself(std::uint32_t id) {
   StandIn& model = stand_ins_[run.operation];
   Gpu& gpu = *gpus_[gpu_with_slots(run.rank, run.queue)];
   if (model.run == id) {
-    if (run.refilling > 0) throw NotByItself();  // the next kernel would find slots still occupied
+    if (run.refilling > 0) throw NotByItself();  // the next kernel would find slots that are still occupied
     model.over = true;
     model.took = machine_.loop().now() - run.reached;
     model.next_turn = gpu.next_turn - run.reached;
@@ -100,7 +100,7 @@ void Replay::count_others() {
   }
 }
 
-// Called when an activity that is not part of the rank's own kernel starts to use the rank's capacities.
+// Called when an activity that does not belong to a kernel of `rank` starts to use the capacities of `rank`.
 void Replay::visit(Rank rank) {
   if (visits_.empty()) return;
   if (by_itself_[rank]) throw NotByItself();

@@ -16,7 +16,7 @@ using program::Phase;
 
 namespace {
 
-// Index of a phase that is not work, in the order in which OperationTimes::phases lists these phases after the shapes.
+// Returns the position of a phase that is not work among the entries that follow the shapes in OperationTimes::phases.
 std::size_t other_phase(Phase::Kind kind) {
   return kind == Phase::Kind::wait ? 0 : kind == Phase::Kind::delay ? 1 : kind == Phase::Kind::put ? 2 : 3;
 }
@@ -84,8 +84,8 @@ void Replay::take_item(Workgroup& wg) {
   wg.item_step = 0;
 }
 
-// Gets the next step: first the remaining steps of the current item, then further items, then the workgroup's own
-// steps.
+// Sets `phase` to the next step: first the remaining steps of the current item of the work queue, then those of further
+// items, then the workgroup's own steps. Returns false if no step is left.
 bool Replay::next_phase(Workgroup& wg, Phase& phase) {
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
@@ -179,7 +179,7 @@ void Replay::go_on(std::uint32_t id) {
         return;
       case Phase::Kind::fence:
         wg.fence = phase.duration;
-        if (wg.posted > 0) return;  // the last posted phase resumes it
+        if (wg.posted > 0) return;  // the workgroup continues after its last posted phase has ended
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
       case Phase::Kind::wait:
@@ -200,17 +200,17 @@ void Replay::go_on(std::uint32_t id) {
   }
 }
 
-// Share of a panel's lines that the caches have lost since the previous workgroup of the panel began. Caches evict
-// lines in the order in which they were loaded. The lines that they hold were loaded evenly over the last `residence`
-// (PhaseShape::residence), so within a time t the caches lose the share t / residence of them.
+// Returns the share of a panel's cache lines that were evicted since the previous workgroup of the panel began. Caches
+// evict lines in the order in which they were loaded. The lines that they hold were loaded evenly over the last
+// `residence` (PhaseShape::residence), so within a time t the share t / residence of these lines is evicted.
 double Replay::lost_share(const Workgroup& wg, const Phase& phase) {
   KernelRun& run = runs_[wg.run];
   if (run.panels.size() <= phase.panel) run.panels.resize(phase.panel + 1);
   const KernelRun::Panel now{machine_.loop().now(), wg.waited};
   const KernelRun::Panel last = std::exchange(run.panels[phase.panel], now);
   if (last.began == Time::max()) return 0;
-  // Only the time that one of the two workgroups waited for flags counts. Workgroups of later waves also begin later,
-  // but the shape's own misses include their loads.
+  // Counts only the time by which one of the two workgroups has waited longer for flags than the other. A workgroup of
+  // a later wave also begins later, but the misses of the shape already include the loads of later waves.
   const Time apart =
       std::min(now.began - last.began, std::max(last.waited, now.waited) - std::min(last.waited, now.waited));
   if (apart.ps == 0) return 0;
@@ -238,10 +238,10 @@ void Replay::begin_wait(Workgroup& wg, const Phase& phase) {
   wg.target = phase.target;
 }
 
-// The workgroup waits for a flag, and will notice at time `at`, now or later, that the flag has risen. Its next steps
-// are executed now, with their future times, as long as they depend on nothing but flags (delays, waits, signals). So
-// these steps need no events. Items of the work queue are taken at their real time. Work and puts also start at their
-// real time, because they share capacities.
+// Called when a workgroup waits for a flag and will notice at time `at`, now or later, that the flag has reached its
+// target. Executes the workgroup's next steps now, with their future times, as long as they are delays, waits and
+// signals, which depend only on flags. So these steps need no events. Work, puts and takes of queue items start at
+// their real time, because other workgroups compete for the same capacities and items.
 void Replay::go_ahead(std::uint32_t id, Time at) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];
@@ -274,7 +274,8 @@ void Replay::go_ahead(std::uint32_t id, Time at) {
   machine_.loop().calendar().schedule(at, *this, pack(Event::workgroup, id));
 }
 
-// The time at which a waiting workgroup notices that its flag has risen. It polls the flag in the L2.
+// Returns the time at which a waiting workgroup notices that its flag reached the target at time `rises`. The workgroup
+// polls the flag in the L2.
 Time Replay::noticed(std::uint32_t id, Time rises) const {
   const Workgroup& wg = workgroups_[id];
   return std::max(wg.since, rises) + machine_.gpu(runs_[wg.run].rank).l2.hit_latency;
@@ -379,7 +380,8 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   return now;
 }
 
-// Copies by a rank's host thread are in one queue of their own, so each copy begins after the copy before it.
+// Starts the next copy of a rank's host thread. These copies have a hardware queue of their own, so each copy begins
+// after the end of the copy before it.
 void Replay::start_host_copy(Rank rank) {
   const HostCopy& copy = host_copies_[rank].front();
   const Flight& flight = flights_[copy.flight()];

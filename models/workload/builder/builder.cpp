@@ -30,7 +30,8 @@ program::Queue& Builder::stream(const std::string& name) const {
 }
 
 namespace {
-// Adds one flag per rank, which one queue raises and another queue waits for, like a CUDA or HIP event.
+// Adds one flag per rank, which one queue raises and another queue waits for, like a CUDA or HIP event. Returns a
+// function from the rank to its flag.
 std::function<program::FlagRef(program::Rank)> event_of(const Builder& build, const std::string& name) {
   const auto raised_by = [name](program::Rank rank, std::uint32_t) { return std::pair{rank, name}; };
   const program::FlagBlock flags = build.program.add_flags({name, 1, raised_by});

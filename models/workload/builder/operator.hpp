@@ -1,6 +1,5 @@
-// The declaration of an operator, which stands in the file that implements the operator: its name, its spec, the
-// functions that parse, check and append it, and the keys that a search may vary. models/workload/operators lists all
-// operators.
+// An operator declares itself in the file that implements it. The declaration has its name, its spec, the functions
+// that parse, check and append it, and the keys that a search may vary. models/workload/operators lists all operators.
 #pragma once
 
 #include <functional>
@@ -21,7 +20,7 @@ struct Knob {
   std::string key;
   std::vector<std::string> values;
   std::string usual;                 // value if the key is absent; "" if this value depends on other keys
-  std::string only_key, only_value;  // the key applies only if another key has this value
+  std::string only_key, only_value;  // `key` applies only if `only_key` has the value `only_value`
 };
 
 // Returns keys and values of the operator that follow from the header of a WG trace; empty if the header lacks them.
@@ -29,13 +28,13 @@ using KeysOfTrace = std::vector<std::pair<std::string, std::string>> (*)(const p
 
 struct Operator {
   std::string name;                                // its key in a scenario
-  void (*describe)(config::Catalogue&) = nullptr;  // adds its spec to the catalogue
+  void (*describe)(config::Catalogue&) = nullptr;  // adds the operator's spec to the catalogue
   // Parses the operator's mapping and appends its operations. Returns false after reporting errors.
   std::function<bool(const config::Node&, Builder&, config::Diagnostics&)> append;
   std::vector<Knob> knobs{};
   KeysOfTrace keys_of_trace = nullptr;  // set if WG traces record the operator's kernel
-  // Set for collectives: returns the Exchange of a mapping that was appended. The caller fills in its place in the
-  // queue.
+  // Set for collectives: returns the Exchange of a mapping that was appended. The caller fills in the queue and the
+  // operations of the Exchange.
   std::function<Exchange(const config::Node&, const libraries::EquippedSystem&)> exchange{};
 };
 

@@ -148,8 +148,8 @@ class Maker {
     return sums && coded;
   }
 
-  // Appends the calls that make the data to send from a chunk that has arrived. Except for partial sums, they also
-  // produce the plain data that the rank keeps.
+  // Appends the calls that turn a chunk (arrived, or the rank's own) into the data to send. With compression off or
+  // every_hop, these calls also produce the plain data that the rank keeps, unless the chunk goes on as a partial sum.
   void calls(program::Queue& stream, std::int64_t turn, const Of& is) {
     for (const Call which :
          {Call::decompress, Call::reduce, Call::decompress_reduce, Call::decompress_reduce_compress, Call::compress}) {
@@ -226,8 +226,9 @@ class Maker {
     send(stream, turn, [](const Hop&) { return true; });
   }
 
-  // For compression root: does the hops of a reduction, each of which compresses, and compresses the chunks that this
-  // rank produces (its own data, or the sum that it completes). The flag `coded` then releases their sends.
+  // For compression root: compresses and sends the partial sums of a reduction, and compresses the chunks that this
+  // rank produces (its own data, or the sum that it completes). The flag `coded` then releases the sends of these
+  // chunks.
   void encode(program::Queue& stream, std::int64_t turn) {
     const auto is = [](Rank rank, const Task& task) { return begins(rank, task) || passes_partial(task); };
     wait(stream, turn, arrived_, "arrives",

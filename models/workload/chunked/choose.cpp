@@ -12,13 +12,14 @@ namespace {
 
 struct Path {
   double latency;  // of a message, seconds
-  double busy;     // part of the latency during which the path carries no other message
+  double busy;     // part of the latency, in seconds, during which the path carries no other message
   double rate;     // bytes per second
 };
 
 Path inside(const machine::GpuSpec& gpu) {
   const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
-  // The value of first_command was measured between two events and includes their time; a host thread records none.
+  // The value of first_command was measured between two events and includes their time; a host thread records no
+  // events.
   const Time command = gpu.dma.first_command - gpu.host.event_pair;
   return {(gpu.host.enqueue + command).seconds(),
           std::max(0., command.seconds()) / static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
@@ -48,8 +49,8 @@ struct Costs {
     return (coded(leaves) ? codec::compressed(part).value : part.bytes) / path(leaves).rate;
   }
   double hop(bool leaves) const { return path(leaves).latency + wire(leaves); }
-  // The part of a hop that a rank's streams cannot overlap: the time of the engine or NIC, or the host's time to
-  // enqueue a copy and `kernels` kernels if it is longer.
+  // Returns the part of a hop, in seconds, that a rank's streams cannot overlap: the time of the engine or NIC, or the
+  // host's time to enqueue a copy and `kernels` kernels, whichever is longer.
   double alone(bool leaves, int kernels) const {
     return std::max(path(leaves).busy + wire(leaves), (1 + kernels) * system.node.gpu.host.enqueue.seconds());
   }
@@ -62,7 +63,7 @@ struct Costs {
     const machine::GpuSpec& gpu = system.node.gpu;
     return (gpu.host.enqueue + gpu.host.kernel_start).seconds() + 3 * part.bytes / gpu.hbm.bandwidth.value;
   }
-  // The kinds of hops that occur: true stands for a hop between nodes, false for a hop within a node.
+  // Returns the kinds of hops that occur: true stands for a hop between nodes, false for a hop within a node.
   std::vector<bool> kinds() const {
     const bool wired = system.node.reach().peers() > 0;
     std::vector<bool> all;
@@ -72,8 +73,9 @@ struct Costs {
   }
 };
 
-// All ranks of a ring work at the same time, so the ring takes as long as the hops of one rank in a row. Every hop
-// counts as the slowest kind of hop. The part that streams can overlap is divided by the number of streams.
+// Returns the time of a ring in seconds. All ranks of a ring work at the same time, so the ring takes as long as all
+// hops of one rank, one after the other. Every hop counts as the slowest kind of hop. The part that streams can overlap
+// is divided by the number of streams.
 double ring_form(const Costs& costs) {
   const Shape& shape = costs.shape;
   const auto chunks = static_cast<double>(shape.chunks), hops = (static_cast<double>(shape.ranks) - 1) * chunks;

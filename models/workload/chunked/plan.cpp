@@ -32,8 +32,8 @@ Links binomial(Rank member, Rank members) {
 
 }  // namespace
 
-// Places number the ranks from the root on: place 0 is the root, the other GPUs of its node follow, and then the other
-// nodes. So the GPUs of a node have consecutive places.
+// Returns the rank at a place. Places number the ranks from the root on: place 0 is the root, the other GPUs of its
+// node follow, and then the other nodes. So the GPUs of a node have consecutive places.
 Rank Plan::rank_at(Rank place) const {
   const Rank nodes = shape_.ranks / shape_.gpus;
   const Rank node = (shape_.root / shape_.gpus + place / shape_.gpus) % nodes;

@@ -34,7 +34,7 @@ struct Shape {
   std::int64_t bytes = 1;   // of a rank's input
   std::int64_t chunks = 1;  // number per buffer of a broadcast, or per share of each rank of a ring
 
-  // The ranks over which the algorithm of a broadcast runs.
+  // Returns the number of ranks over which the algorithm of a broadcast runs.
   Rank members() const { return between_nodes ? ranks / gpus : ranks; }
 };
 
@@ -58,13 +58,13 @@ class Plan {
   explicit Plan(const Shape& shape) : shape_(shape) {}
   const Shape& shape() const { return shape_; }
 
-  // The number of chunks of all shares. Ring collectives number their chunks share by share. If a share has fewer bytes
-  // than chunks, some of its chunks are empty.
+  // Returns the number of chunks of the buffer (broadcast) or of all shares together (rings). Ring collectives number
+  // their chunks share by share. If a share has fewer bytes than chunks, some of its chunks are empty.
   std::int64_t chunks() const;
-  std::int64_t turns() const;  // per rank; a turn handles one chunk
+  std::int64_t turns() const;  // turns of a rank; the rank handles at most one chunk in each turn
   Task task(Rank rank, std::int64_t turn) const;
-  std::int64_t bytes(std::int64_t chunk) const;  // sizes of a share's chunks differ by at most one byte
-  std::int64_t passes() const;                   // largest number of times that one value is compressed
+  std::int64_t bytes(std::int64_t chunk) const;  // size of a chunk; sizes in a share differ by at most one byte
+  std::int64_t passes() const;                   // the largest number of times that one value is compressed
 
   // Each rank has a flag for every arrival of a chunk. In an all-reduce a chunk can arrive twice: first as a partial
   // sum, later as the complete sum.

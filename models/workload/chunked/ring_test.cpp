@@ -1,4 +1,4 @@
-// The ring collectives: chunked_all_gather, chunked_reduce_scatter, chunked_all_reduce.
+// Tests the ring collectives chunked_all_gather, chunked_reduce_scatter and chunked_all_reduce.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

@@ -26,7 +26,7 @@ Shape shape_for(const Spec& spec, const libraries::EquippedSystem& system) {
   return shape_of(spec, Spec::collective, system);
 }
 
-// Bytes of the largest buffer of a rank.
+// Returns the bytes of the largest buffer of a rank.
 double buffer_of(const Shape& shape) {
   return static_cast<double>(shape.bytes) * (shape.collective == Collective::all_gather ? shape.ranks : 1);
 }
@@ -90,7 +90,8 @@ builder::Operator chunked_operator() {
     const auto spec = *config::parse<Spec>(node, told);
     const Plan plan = plan_of(spec, shape_for(spec, system), system);
     const double ranks = plan.shape().ranks;
-    // As nccl-tests defines them, `size` is a rank's largest buffer, and `on_wire` the share of it that a rank sends.
+    // As nccl-tests defines them, `size` is a rank's largest buffer, and `on_wire` is how many bytes a rank has to send
+    // per byte of `size`.
     builder::Exchange exchange{.size = Bytes{buffer_of(plan.shape())}};
     if (Spec::collective != Collective::broadcast)
       exchange.on_wire = (Spec::collective == Collective::all_reduce ? 2 : 1) * (ranks - 1) / ranks;

@@ -16,7 +16,7 @@ struct ChunkedSpec {
   Compression compression = Compression::off;
   bool between_nodes = false;
   std::optional<codec::CodecSpec> codec{};
-  std::optional<std::int64_t> chunks{};  // absent: plan_of takes the number with the least closed_form
+  std::optional<std::int64_t> chunks{};  // absent: plan_of takes the number for which closed_form is smallest
   std::int64_t streams = 1;
 };
 struct BroadcastSpec : ChunkedSpec {
@@ -49,14 +49,15 @@ std::optional<config::Problem> check(const ChunkedSpec& spec, const Shape& shape
                                      const libraries::EquippedSystem& system);
 
 codec::Part part_of(const ChunkedSpec& spec, const Plan& plan, std::int64_t chunk);
-// Largest number of tasks (turns x ranks) that is accepted; more would take minutes to simulate.
+// The largest number of tasks that is accepted. A task is the work of one rank in one turn, so there are turns x ranks
+// tasks. More tasks would take minutes to simulate.
 constexpr double most_tasks = 2e6;
 inline double tasks_of(const Plan& plan) { return static_cast<double>(plan.turns()) * plan.shape().ranks; }
-// The compression ratio: plain bytes divided by compressed bytes, both summed over all chunks.
+// Returns the compression ratio: plain bytes divided by compressed bytes, both summed over all chunks.
 double achieved_ratio(const ChunkedSpec& spec, const Plan& plan);
 
-// Estimates the collective's time in seconds by a formula: a pipeline or ring in which every stage takes as long as the
-// slowest hop or codec call.
+// Returns an estimate of the collective's time in seconds. The formula describes a pipeline or a ring in which every
+// stage takes as long as the slowest hop or codec call.
 double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
 // Appends the collective's operations to the program. Results report collectives with the same name as one.

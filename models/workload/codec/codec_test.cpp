@@ -140,7 +140,7 @@ Time time_of(const EquippedSystem& system, const std::string& text) {
   return time_of_queues(system, fmt::format("main: [{{{}}}]", text));
 }
 
-// 400 operations (800 FLOP) per value take 100 ps on 8 CUs of 1 TFLOP/s each.
+// A value takes 400 operations (800 FLOP), which take 100 ps on 8 CUs of 1 TFLOP/s each.
 TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
   EquippedSystem system = example_equipped(1);
   const std::string codec = fmt::format("codec: {}", flow(example_codec(4, 400, 0)));
@@ -152,8 +152,8 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
               0.02 * taken);
 }
 
-// A kernel that fills half of the CUs for three times as long leaves the other half, which does the work in twice the
-// time: no block waits for a place that is held.
+// Another kernel holds half of the CUs for three times as long as the call takes alone. The other half of the CUs does
+// the whole call in twice this time, because no block waits for a held place.
 TEST(CodecKernels, PlacesThatOthersHoldGetNoBlocks) {
   const EquippedSystem system = example_equipped(1);
   const std::string work = fmt::format("{{compress: {{bytes: 16 MiB, codec: {}}}}}", flow(example_codec(4, 400, 0)));
@@ -183,8 +183,8 @@ TEST(CodecKernels, FewWorkgroupsAreSpreadOverTheCus) {
   EXPECT_NEAR(taken(32) - taken(8), 3 * one, 0.1);
 }
 
-// Each value adds to half a sector: 64 MiB cause 268 MB of additions, each of which takes as much cache bandwidth as 3
-// reads.
+// Each value makes half an addition to a sector of 32 B, so 64 MiB of values cause 268 MB of additions. With add_cost
+// 3, an added byte takes as much cache bandwidth as three read bytes.
 TEST(CodecKernels, AdditionsTakeTheCache) {
   EquippedSystem system = example_equipped(1);
   std::string codec = example_codec(4);
@@ -241,7 +241,8 @@ TEST(CodecKernels, WithoutOperationsTheyMoveBytes) {
   EXPECT_LT(taken("decompress"), taken("decompress_reduce_compress") * 1.001);
 }
 
-// The demands of one block on memory and arithmetic: fused kernels keep intermediate values in registers.
+// Checks the bytes and the FLOP of one block. A kernel that decompresses, adds and compresses keeps intermediate values
+// in registers, so it neither stores nor loads them.
 TEST(CodecKernels, AStepOfAReductionReadsAndStoresWhatItHasTo) {
   std::string told;
   const CodecSpec codec = read(example_codec(4, 10), told);  // blocks of 2 KiB, that is 512 values
@@ -273,7 +274,8 @@ TEST(CodecKernels, PartsOfAnOperationTakeAsLongOneByOne) {
   EXPECT_LT(four.seconds(), one.seconds() * 1.1);
 }
 
-// A GPU whose engine takes 4 us and then 100 GB/s for each buffer of at most 4 MB.
+// Returns a system whose GPUs have a decompression engine. For a buffer of at most 4 MB, the engine takes 4 us plus the
+// time of the bytes at 100 GB/s.
 EquippedSystem with_engine(std::int64_t gpus = 1) {
   EquippedSystem system = example_equipped(gpus);
   system.node.gpu.decompressor = {.engines = 1,

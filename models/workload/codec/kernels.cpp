@@ -17,10 +17,11 @@ namespace {
 
 constexpr double flop_of_operation = 2;  // vector_fp32 counts an instruction, a fused multiply-add, as two FLOP
 
-// The main kernel of a call. It is simulated with at most as many workgroups as the GPU holds at once. Each of them
-// also processes blocks of the workgroups that would follow it in its place on the CU. It takes them from the kernel's
-// queue, several at a time, so a place that other kernels hold for a while gets fewer blocks. The number of blocks per
-// item falls to one towards the end, so equal places get as many blocks as the dispatcher would give them.
+// The main kernel of a call. To save time, it is simulated with at most as many workgroups as the GPU holds at once.
+// Each of them also processes the blocks of workgroups that would follow it in its place on the CU. It takes these
+// blocks from the kernel's queue. If another kernel holds the place for a while, the workgroup starts later and takes
+// fewer blocks. An item of the queue has several blocks at first and one block in the end, so workgroups that start at
+// the same time get as many blocks as the dispatcher would give them.
 class BlocksBody final : public program::KernelBody {
  public:
   class OfRank {
@@ -79,7 +80,7 @@ program::WorkgroupResources times(program::WorkgroupResources one, std::int64_t 
 constexpr double sector = 32;  // bytes
 
 // The small kernels that run before the main kernel. They are modelled as one kernel with one workgroup, which occupies
-// its place on a CU for their total time.
+// a place on a CU for the total time of these kernels.
 class PrepareBody final : public program::KernelBody {
  public:
   PrepareBody(Time time, std::vector<bool> ranks) : time_(time), ranks_(std::move(ranks)) {}
@@ -97,15 +98,16 @@ class PrepareBody final : public program::KernelBody {
   std::vector<bool> ranks_;
 };
 
-// The stage that determines threads, registers, LDS and block of a workgroup. A kernel that decompresses and compresses
-// has those of compression, which needs more resources.
+// Returns the spec of the kernel (compress or decompress) that determines threads, registers, LDS and block of a
+// workgroup. For a kernel that decompresses and compresses, this is the spec of compression, which needs more
+// resources.
 const StageSpec& geometry(const CodecSpec& codec, Work work) {
   return work == Work::decompress || work == Work::decompress_reduce ? codec.decompress : codec.compress;
 }
 
-// Number of small workgroups that are simulated as one large workgroup, because fewer workgroups are faster to
-// simulate. This must change neither how many small ones a CU holds nor how many of a grid of `workgroups` the fullest
-// CU gets.
+// Returns the number of small workgroups that are simulated as one large workgroup, because fewer workgroups are faster
+// to simulate. With this number, a CU must hold as many small workgroups as without it. Of a grid of `workgroups`
+// workgroups, the CU with the most must also get as many.
 std::int64_t gathered(const builder::Builder& build, const program::WorkgroupResources& one, std::int64_t workgroups) {
   constexpr std::int64_t most_threads = 512;
   const std::int64_t resident = builder::resident_workgroups(build, one);
@@ -121,7 +123,7 @@ std::int64_t gathered(const builder::Builder& build, const program::WorkgroupRes
   return most;
 }
 
-// Demands of one unit of work: one block of each of `together` workgroups.
+// Returns the demands of one unit of work: one block of each of `together` workgroups.
 program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, const machine::GpuSpec& gpu,
                              std::int64_t together = 1) {
   const StageSpec& stage = geometry(codec, work);
@@ -157,10 +159,11 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   return shape;
 }
 
-// Pause of a workgroup in each block, in seconds, such that a call of `blocks` blocks does not end before the busiest
-// slice of the L2 has made its additions. Other calls can use the slices that idle meanwhile. So the pause takes time
-// of the workgroup, but no bandwidth of the L2. A workgroup processes up to `most` blocks, one after the other. While
-// it loads a block other than its first, other workgroups add, so the latency of these loads is subtracted.
+// Returns the pause of a workgroup in each block, in seconds, such that a call of `blocks` blocks does not end before
+// the busiest slice of the L2 has made its additions. Meanwhile, other calls can use the slices that idle. So the pause
+// takes time of the workgroup, but no bandwidth of the L2. A workgroup processes up to `most` blocks, one after the
+// other. While it loads a block other than its first, other workgroups add, so the latency of these loads is
+// subtracted.
 double of_busiest_slice(const program::PhaseShape& shape, double blocks, double most, const Part& part,
                         const machine::GpuSpec& gpu) {
   if (shape.l2_extra == 0 || blocks == 0 || gpu.l2.slices == 1) return 0;

@@ -22,18 +22,20 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// The kernels of a call, in order: small preparing kernels, if there are any, and the codec's main kernel. `parts` has
-// one entry per rank, or a single one for all ranks. A rank whose part is empty has no workgroups.
+// Returns the kernels of a call, in order: one kernel that stands for all small preparing kernels, if the codec has
+// any, and the codec's main kernel. `parts` has one entry per rank, or a single entry for all ranks. A rank whose part
+// has no bytes has no workgroups.
 std::vector<program::Kernel> make_kernels(const builder::Builder& build, const CodecSpec& codec, Work work,
                                           const std::vector<Part>& parts, const std::string& name);
 
-// The kernels of make_kernels() as operations. If the codec has decompress_on: engine, a pure decompression is one
-// command of the GPU's decompression engine instead.
+// Returns the kernels of make_kernels() as operations. If the codec has `decompress_on: engine` and `work` is
+// decompress, returns one command of the GPU's decompression engine instead.
 std::vector<program::Operation> make_operations(const builder::Builder& build, const CodecSpec& codec, Work work,
                                                 const std::vector<Part>& parts, const std::string& name);
 
-// How a workgroup of another kernel, such as a collective's, does a codec's work on its own CU. It acts as N workgroups
-// of the codec side by side, where N is as many as its threads and the CU's LDS allow, but at least one.
+// How a workgroup of another kernel, such as a collective's, does a codec's work on its own CU. The workgroup acts as N
+// workgroups of the codec that run side by side. N is the largest number for which the workgroup's threads and the CU's
+// LDS suffice, but at least one.
 struct Inside {
   program::PhaseShape shape;              // demands of one unit of work: one block of each of the N workgroups
   double unit = 0;                        // plain bytes of a unit; a part of a unit takes as long as a whole unit
@@ -47,14 +49,14 @@ Inside inside(const CodecSpec& codec, Work work, double ratio, const machine::Gp
 // if the codec does not use the engine.
 std::optional<config::Problem> engine_refuses(const CodecSpec& codec, double bytes, const machine::GpuSpec& gpu);
 
-// Compressed size of a part, rounded up to whole bytes.
+// Returns the compressed size of a part, rounded up to whole bytes.
 Bytes compressed(const Part& part);
-// Estimated time of a call alone on the GPU, without its launches. Only choices use it, such as the choice of a number
-// of chunks; the simulation does not.
+// Returns the estimated time in seconds of a call that runs alone on the GPU, without the launches of its kernels. Only
+// choices use it, such as the choice of a number of chunks; the simulation does not.
 double seconds(const CodecSpec& codec, Work work, const Part& part, const machine::GpuSpec& gpu);
 
-// Bytes of memory that a part needs on a rank: uncompressed and compressed data, and the workspaces of `streams`
-// streams.
+// Returns the bytes of memory that a part needs on a rank: its uncompressed and compressed data, and the workspaces of
+// `streams` streams.
 double memory_of(const CodecSpec& codec, const Part& part, std::int64_t streams);
 
 }  // namespace moire::codec

@@ -14,7 +14,8 @@ struct AloneSpec {
   std::int64_t chunks = 1;
   CodecSpec codec;
 
-  // All chunks have the same whole number of bytes, except that the last ones may be shorter or empty.
+  // Returns the size and the ratio of a chunk. All chunks have the same whole number of bytes, except that the last
+  // ones may be shorter or empty.
   Part part(std::int64_t chunk) const {
     const double each = std::ceil(bytes.value / static_cast<double>(chunks));
     return {std::clamp(bytes.value - each * static_cast<double>(chunk), 0.0, each), codec.ratio_of(chunk)};

@@ -16,32 +16,34 @@ class Describer;
 
 namespace moire::codec {
 
-// fixed_rate: the same number of bits for every value, lossy (ZFP). lossless: differences and transposed bits of floats
-// (MPC). entropy: variable-length codes for exponents or bytes (ANS).
+// fixed_rate: a lossy codec that codes every value with the same number of bits (ZFP). lossless: a codec that takes
+// differences of floats and transposes their bits (MPC). entropy: a codec that gives exponents or bytes codes of
+// variable length (ANS).
 enum class Kind { fixed_rate, lossless, entropy };
 
-// Where the decompression runs: as a kernel on CUs, or on the GPU's decompression engine.
+// Where decompression runs: as a kernel on CUs, or on the GPU's decompression engine.
 enum class Runs { kernel, engine };
 
-// The kernel of one direction, compress or decompress. "Plain" means uncompressed, "coded" means compressed.
+// Describes the kernel that compresses, or the kernel that decompresses. "Plain" data are uncompressed, "coded" data
+// are compressed.
 struct StageSpec {
   std::int64_t threads = 128;  // of a workgroup
   std::int64_t registers_per_thread = 32;
   Bytes lds;
   Bytes block{4096};  // plain bytes per workgroup
-  // Bits per coded value, in ascending order. `operations` and `l2_adds` have one entry for each. If `bits` is empty,
-  // they have a single entry, which holds for codes of any length.
+  // Lengths of codes, in bits per value and in ascending order. `operations` and `l2_adds` have one entry for each
+  // length. If `bits` is empty, they have a single entry, which holds for codes of any length.
   std::vector<double> bits;
   std::vector<double> operations{0};  // instructions of a thread per value
   std::vector<double> l2_adds;        // sectors of 32 B per value to which the kernel adds in the L2 (atomics)
   double cycles = 6;                  // clock cycles from one operation of a thread until its next operation can start
   double extra_read = 0;              // bytes read per plain byte, in addition to the data
   double extra_write = 0;             // bytes written per plain byte, in addition to the data
-  // Time of the small kernels that run before this one, one after the other. They clear the output, take statistics or
-  // compute prefix sums.
+  // Total time of the small kernels that run one after the other before this kernel. They clear the output, take
+  // statistics or compute prefix sums.
   Time prepare;
-  // The entry of `operations` or `l2_adds` for a code with this many bits per value. It is interpolated linearly
-  // between two entries of `bits`, and constant below the first and above the last.
+  // Return the operations and the L2 additions per value of a code with this many bits per value. They are interpolated
+  // linearly between two entries of `bits`, and constant below the first and above the last.
   double operations_at(double code_bits) const;
   double l2_adds_at(double code_bits) const;
   static void describe(config::Describer<StageSpec>& d);
@@ -68,7 +70,7 @@ struct CodecSpec {
 
   double ratio_of(std::int64_t chunk) const;
   double mean_ratio() const;  // plain over compressed bytes of many chunks
-  // Largest relative error (error / largest value) after `passes` passes.
+  // Returns the bound of the error after `passes` passes, as a fraction of the largest value.
   double error_after(std::int64_t passes) const;
 };
 

@@ -18,13 +18,14 @@ using ir::Rank;
 using ir::Step;
 
 // Returns the library's FIFO in the terms of the MSCCL runtime: the bytes of a call are those of the protocol's chunk,
-// and a connection holds slots / slices calls.
+// and a connection holds the data of slots / slices calls.
 msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);
 
-// `algorithm` must obey the rules of the MSCCL format, which msccl::read_xml checks. `bytes` is the size of the whole
-// buffer. `codings` states which steps move encoded chunks. For an encoded chunk n, a step moves the plain bytes
-// divided by ratio_of(n).
+// Returns the compression ratio of the encoded chunk with this number: its plain bytes divided by its encoded bytes.
 using RatioOf = std::function<double(std::int64_t)>;
+// Returns the algorithm as a channel program for a whole buffer of `bytes` bytes. The algorithm must obey the rules of
+// the MSCCL format, which msccl::read_xml checks. `codings` states which steps move encoded chunks. A step that moves
+// encoded chunk n moves the chunk's plain bytes divided by ratio_of(n).
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
                                                         std::uint64_t bytes, const msccl::Fifo& fifo,
                                                         const proof::Codings& codings = {},

@@ -71,7 +71,7 @@ TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
     const Shared algorithm = compiled(name, "instances: 2", {2, 4});
     for (const double bytes : {65536., 4194304., 134217728.}) {
       const auto program = algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo);
-      // Per connection, identified by the ranks of both ends and its number: the sizes of its calls in order.
+      // The sizes of the calls of each connection, in order. Sender, receiver and number identify a connection.
       std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<double>> sent, received;
       for (Rank rank = 0; rank < 8; ++rank) {
         for (std::uint32_t channel = 0; channel < program->channels_of(rank); ++channel) {
@@ -242,7 +242,7 @@ TEST(AlgorithmProgram, EncodedChunksAreSmallerByTheRatio) {
   EXPECT_NEAR(sent, 3 * example_chunk / 4 * (1. / 2 + 1. / 8 + 1. / 4 + 1. / 8), 3 * 4);
 }
 
-// Both ranks send `sends` chunks before they receive any.
+// Returns an algorithm in which both ranks send `sends` chunks before they receive any.
 Shared exchange(std::int32_t sends) {
   msccl::Algorithm made;
   made.collective = ir::Collective::custom;

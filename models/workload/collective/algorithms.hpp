@@ -36,7 +36,8 @@ struct Work {
   bool one_nic = false;    // true if rings enter and leave a node through the same NIC
 };
 
-// Number of steps that follow one another, within nodes and between nodes.
+// The numbers of hops from rank to rank that follow one another, because each hop needs the data of the hop before:
+// hops within nodes, and hops between nodes.
 struct Hops {
   double in_node = 0;
   double between = 0;
@@ -46,16 +47,17 @@ struct ChannelAlgorithm {
   const char* name;  // as written in scenarios
   // The library's estimate of the algorithm's time. Without an estimate, the library never chooses the algorithm.
   std::optional<libraries::ExpectationSpec> libraries::ProtocolSpec::*expectation;
-  bool (*does)(Kind kind);  // supported collectives; never called for messages between pairs
-  // Returns the reason if the algorithm cannot run on the machine. Null if the algorithm runs on every machine.
+  bool (*does)(Kind kind);  // true if the algorithm supports `kind`; never called for messages
+  // Returns the reason if the algorithm cannot run on this machine, and otherwise nothing. The pointer is null if the
+  // algorithm runs on every machine.
   std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
   double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the busiest rank's port
-  // True if each channel enters and leaves a node through one NIC. The bytes that pass one rank's port then pass all
-  // NICs of the node together once. False if each rank sends its traffic through its own NIC.
+  // True if each channel enters and leaves a node through one NIC. All NICs of the node together then carry as many
+  // bytes as the port of one rank. False if each rank sends its traffic through its own NIC.
   bool nics_together;
-  bool is_tree = false;  // true if the library's chunk sizes and channel counts of trees apply: no rank owns a part
-  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);  // null: the algorithm has a kernel in nvls.hpp
+  bool is_tree = false;  // true if the library's chunk sizes and numbers of channels for trees apply
+  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);  // null: nvls.hpp appends its kernel
 
   bool can(Kind kind, const machine::SystemSpec& system) const {
     return does(kind) && !(wrong_machine && wrong_machine(system));
@@ -70,7 +72,7 @@ extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, 
 inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm,    &recursive_algorithm,
                                        &nvls_algorithm, &pat_algorithm,  &nvls_tree_algorithm, &nvls_sharp_algorithm};
 
-// `number` must be an algorithm, neither `automatic` nor `best`.
+// Returns the algorithm with this number, which must be neither `automatic` nor `best`.
 inline const ChannelAlgorithm& algorithm_of(Algorithm number) {
   return *algorithms[static_cast<std::size_t>(number) - 1];
 }
@@ -79,12 +81,14 @@ inline const char* name_of(Algorithm number) {
   return number == Algorithm::automatic ? "auto" : algorithm_of(number).name;
 }
 
-// Returns the bytes through a rank's port for algorithms that load all ranks equally.
+// Returns the bytes through a rank's port for algorithms that load all ranks equally. `bytes` is the input of a rank;
+// for a broadcast, the buffer.
 double even_traffic(Kind kind, double ranks, double bytes);
-// ceil(log2(n)): the steps of an algorithm that doubles or halves its part in each step.
+// Returns ceil(log2(n)). An algorithm that doubles or halves the data of a rank in each step takes this number of steps
+// on n ranks.
 double doublings(std::int64_t n);
-// The number of passes over the ranks. An all-reduce takes two, to reduce and then to distribute; other collectives
-// take one.
+// Returns the number of passes over the ranks. An all-reduce takes two: the first pass reduces and the second
+// distributes the result. Other collectives take one.
 inline double ways(Kind kind) { return kind == Kind::all_reduce ? 2 : 1; }
 
 }  // namespace moire::collective

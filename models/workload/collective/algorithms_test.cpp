@@ -1,5 +1,5 @@
 // Tests channel programs without simulating a machine: for every chunk that a rank sends, another rank receives a chunk
-// of the same size, and rings and trees visit all ranks. Also tests how a library chooses algorithm and protocol.
+// of the same size, and rings and trees reach all ranks. Also tests how a library chooses algorithm and protocol.
 #include "models/workload/collective/algorithms.hpp"
 
 #include <gmock/gmock.h>
@@ -143,7 +143,7 @@ TEST(ChannelProgram, WhatDoesNotHoldIsNotProved) {
   EXPECT_FALSE(proof::prove(*ring(Kind::reduce_scatter), another, 2).holds());
 }
 
-// Over all ranks every byte is added N - 1 times, as often as the collective requires.
+// All N ranks together add every byte N - 1 times, as often as the collective requires.
 TEST(ChannelProgram, SumsAreMadeOnce) {
   for (const std::int64_t gpus : {2, 4, 8}) {
     const libraries::EquippedSystem system = example_equipped(gpus);
@@ -300,7 +300,7 @@ TEST(Trees, AreThePairOfTheLibrary) {
   EXPECT_THAT(parents(5, 1), ElementsAre(1, 1, 3, 0, 3)) << "the second tree is the first one shifted by one";
 }
 
-// Every node is a leaf in one tree of the pair.
+// With an even number of nodes, every node is a leaf in exactly one tree of the pair.
 TEST(Trees, SplitTheWorkOfTheNodes) {
   for (const std::int64_t nodes : {2, 4, 6, 16}) {
     const std::vector<Tree> pair = trees(example_equipped(1, nodes));
@@ -324,7 +324,7 @@ TEST(Shares, AreWholeCells) {
 // --- Choice
 // ------------------------------------------------------------------------------------------------------------
 
-// NCCL's cost model for Hopper. Its graph search finds 360 GB/s on 18 NVLinks.
+// Returns a profile with NCCL's cost model for Hopper GPUs. NCCL's graph search finds 360 GB/s on 18 NVLinks.
 libraries::ChannelsSpec nccl() {
   const auto expect = [](double start, double hop, double share) {
     libraries::ExpectationSpec made{Time::from_us(start), Time::from_us(hop), Time::from_us(10)};

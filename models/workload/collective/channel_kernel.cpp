@@ -18,16 +18,17 @@ using libraries::ProtocolSpec;
 using program::Phase;
 using program::PhaseShape;
 
-// True if the step is part of another step's loop over the same data. That loop adds the step's received data to a sum
-// in registers, and sends the step's data from registers. So the step has no overhead, and neither loads nor stores the
-// rank's own memory.
+// True if the step is part of another step's loop over the same data. If the step receives, that loop adds the received
+// data to a sum in registers. If the step sends, that loop sends data that it holds in registers. So the step has no
+// overhead, and neither loads nor stores the rank's own memory.
 bool is_part(const Step& step) { return step.effort == ir::Effort::nothing; }
 
 constexpr std::uint32_t first_of_parts = 2 * ir::ops + ir::most_sources - 1;
 
-// The shape of a step in a kernel with FIFOs. The order of shapes is: each op; each op that sends to a staging buffer;
-// reduces of 2, 3, ... sources; parts of loops that receive, that send, and that send to a staging buffer. A kernel of
-// one-sided steps has one shape per move instead.
+// Returns the index of a step's shape in a kernel with FIFOs. `staged`: the step sends to a staging buffer. The shapes
+// are, in this order: one for each op; one for each op with a staging buffer; reduces of 2, 3, ... sources; steps in
+// another step's loop (is_part) that receive, that send, and that send to a staging buffer. A kernel of one-sided steps
+// has one shape per move instead, and does not use this function.
 std::uint16_t shape_number(const Step& step, bool staged) {
   if (is_part(step))
     return static_cast<std::uint16_t>(first_of_parts + (effect(step.op).receives ? 0 : staged ? 2 : 1));
@@ -80,8 +81,9 @@ class ChannelKernel final : public program::KernelBody {
       Time prepare;
     } encode, decode;
     double spread = 0;
-    program::FlagBlock filled;  // per connection: slices that have arrived; with lines, those begun plus those arrived
-    program::FlagBlock credit;  // per connection: slices that the receiver has emptied
+    program::FlagBlock
+        filled;  // per connection: number of slices arrived; with lines, slices begun plus slices arrived
+    program::FlagBlock credit;  // per connection: number of slices that the receiver has emptied
     program::FlagBlock order;   // semaphores of the rank
   };
 
@@ -125,7 +127,9 @@ class ChannelKernel final : public program::KernelBody {
  private:
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
-  // `whole`: bytes of a full slice. `number` is the index of the part in the program, `of_step` its index in the step.
+  // Writes one part of a step to `phase`, which stays Kind::nothing if the part has nothing to do. `whole`: bytes of a
+  // full slice. `number` is the index of the part among the parts of all steps of the strand, `of_step` its index in
+  // the step.
   void one_part(Rank rank, const Step& step, double whole, std::int64_t workgroup, std::uint32_t strand,
                 std::uint32_t number, std::uint32_t of_step, Phase& phase) const {
     const std::uint32_t part = of_step % parts;
@@ -187,7 +191,7 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // The overhead of a slice deviates by the same percentage whether the slice is empty or full.
+  // Returns the varied overhead of a slice. It deviates by the same percentage whether the slice is empty or full.
   Time varied(Time overhead, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number) const {
     return spread_out(overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number);
   }
@@ -245,8 +249,9 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // A last round takes as long as a full round even if some threads have nothing to load. Returns the time that the
-  // bytes of the last round lack to a full round, less the part that a poll already includes.
+  // Returns the delay that makes the last round of a step as long as a full round, because a round takes the latency of
+  // its loads even if some threads have nothing to load. The part of the latency that a poll already includes is
+  // subtracted from the delay.
   Time last_round(const Step& step) const {
     const Terms::Round& round = terms_.rounds[step.move];
     const double rounds = step.bytes / round.bytes;
@@ -328,7 +333,7 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const 
   shape.pipelined = false;  // the library's loops load a batch, wait for the batch and store it
   shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
-    // Lines that have arrived are still in the cache.
+    // Lines that have arrived over a FIFO are still in the cache, so only loads of the rank's own data miss.
     const double loaded = std::max(1e-9, shape.read / unit);
     shape.read_miss = part ? 0 : loads / loaded;
     // Sources are loaded one after the other, so the lines of only one source are in flight.
@@ -363,7 +368,7 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
   if (shape.read > 0) shape.read_miss = move.loads / shape.read;
   shape.flop = move.sums / element_bytes;
   shape.threads = shape.active_threads = threads;
-  // The mean over time of the bytes in flight. With it a round takes the sum of the latencies of its loads.
+  // The mean over time of the bytes in flight. With this value, a round takes the sum of the latencies of its loads.
   const double latency = latency_of(move, gpu).seconds();
   const double waiting = move.loads * gpu.hbm.unloaded_latency.seconds() +
                          packets(move.packet_loads) * gpu.l2.hit_latency.seconds() +
@@ -372,7 +377,7 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
   return shape;
 }
 
-// Appends the kernel with its flags and body, which are the same for all kinds of steps.
+// Appends the kernel with its flags and its body. All kinds of steps use the same body.
 void append(builder::Builder& build, program::Kernel kernel, ChannelKernel::Terms terms,
             std::shared_ptr<const ChannelProgram> steps) {
   terms.reach = build.reach();

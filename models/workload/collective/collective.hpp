@@ -13,7 +13,7 @@ namespace moire::collective {
 // States whether a rank copies its own share to the output, or leaves the share because it is already in place.
 enum class OwnShare : std::uint8_t { automatic, copied, left };
 
-// The way to run a collective of any kind.
+// States how a collective of any kind runs.
 struct Method {
   Engine engine = Engine::cu;
   Algorithm algorithm = Algorithm::automatic;

@@ -61,7 +61,7 @@ constexpr double overhead = 1;
 constexpr double way = 0.5 + 0.1;  // store latency to the peer, plus the poll
 constexpr double poll = 0.1;
 
-// Returns the overhead plus the time of an op alone on its CU, which is the same on all ranks.
+// Returns the overhead plus the time of an op alone on its CU. The sum is the same on all ranks.
 double takes(const Ran& ran, const std::string& op) {
   for (const program::PhaseTotal& phase : ran.result.operations[0].phases) {
     if (phase.name == op) return overhead + phase.mean_us();
@@ -355,7 +355,7 @@ TEST(Ring, LeavesANodeOverTheGpuThatHasItsNic) {
     };
     const part::Traffic by_its_own = traffic(false), by_one = traffic(true);
     EXPECT_EQ(by_one.put_bytes, by_its_own.put_bytes);
-    // All rings together, in both directions between the nodes: 7 of the 8 shares of 4 chunks each.
+    // In each of the two directions between the nodes, all rings together send 7 of the 8 shares. A share has 4 chunks.
     const double data = 2 * 7. * 4 * chunk * (protocol == Protocol::ll ? 2 : 1);
     EXPECT_NEAR(by_one.scale_up_bytes.value - by_its_own.scale_up_bytes.value, data, 1e-3);
   }
@@ -371,8 +371,8 @@ TEST(Copies, FollowEachOtherOnOneQueue) {
   EXPECT_NEAR(run(example_equipped(4), all).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
 }
 
-// If a GPU runs one copy at a time, streams change nothing. If it runs three, each on its engine, they take one copy's
-// time.
+// If a GPU runs one copy at a time, streams change nothing. If it runs three copies, each on an engine of its own, the
+// three take as long as one copy.
 TEST(Copies, OnStreamsTakeAsManyEnginesAsThereAre) {
   Collective gather{
       .kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma, .streams = Streams::per_peer}};

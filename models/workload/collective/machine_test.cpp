@@ -112,8 +112,8 @@ TEST(Machine, LibrariesExpectWhatAllNicsOfANodeCarry) {
 }
 
 // Two rings cross two nodes in opposite directions, so credits of one ring take the same path as data of the other. In
-// an earlier version credits and data shared a queue pair. A lower latency then made credits wait longer there: the
-// collective took 562.5 us instead of 543.0.
+// an earlier version, credits and data shared a queue pair. With a lower latency, credits then waited longer in this
+// queue pair: the collective took 562.5 us instead of 543.0.
 TEST(Machine, CreditsOfOneRingDoNotStandBehindDataOfTheOther) {
   EquippedSystem two = read("dgx2_v100.yaml", 2);
   two.node.gpus = two.node.nics = 6;

@@ -18,8 +18,9 @@ std::uint32_t reverse_bits(std::uint32_t value, std::uint32_t bits) {
   return reversed;
 }
 
-// Returns the number of channels for a peer: as many as saturate the NICs of a rank, but halved until the library's
-// channels suffice for all peers.
+// Returns the largest number of channels for a peer, a power of two. In one node, or without channel_rate, it is the
+// profile's channels_per_peer, rounded up. With several nodes it is at least as many as saturate the NICs of a rank,
+// but halved until the library's `channels` suffice for all peers, of which `at_once` share a channel.
 std::uint32_t channels_of_peer(const libraries::MessageSpec& message, const std::optional<RankNetwork>& network,
                                std::uint32_t ranks, std::uint32_t at_once, std::uint32_t channels) {
   double wanted = static_cast<double>(message.channels_per_peer);
@@ -42,7 +43,8 @@ std::uint32_t shares_of(double bytes, std::uint32_t usual, std::uint32_t most, d
 }  // namespace
 
 Turns::Turns(std::uint32_t ranks, std::uint32_t group) : group_(group) {
-  // The triangular numbers x (x + 1) / 2 modulo a power of two visit every number once, so every group gets its place.
+  // The triangular numbers x (x + 1) / 2 modulo a power of two visit every number once, so every group occurs once in
+  // the order.
   const std::uint32_t groups = ranks / group;
   const std::uint32_t power = std::bit_ceil(groups);
   for (std::uint32_t round = 0, ahead = 0; round < power; ++round, ahead = (ahead + round) & (power - 1)) {
@@ -80,8 +82,9 @@ MessageDeal deal_messages(const libraries::LibrarySpec& library, const Turns& tu
   const std::uint32_t most = std::min(channels_of_peer(message, network, ranks, at_once, deal.channels), deal.channels);
   std::uint32_t usual = most;
   while (usual > 1 && std::uint64_t{usual} * ranks > deal.channels) usual /= 2;
-  // NCCL's connections between nodes have no buffers for low latency. The model simplifies: where a library has other
-  // message sizes for several nodes, connections within a node have no low latency either.
+  // NCCL's connections between nodes have no buffers for the low-latency protocol. The model simplifies: if the library
+  // has separate message sizes for several nodes, and there are several nodes, no connection uses that protocol, not
+  // even within a node.
   deal.low_latency =
       library.low_latency && !cut_for_network && bytes_of_message <= most * library.low_latency->threshold.value;
   deal.own_shares = shares_of(bytes_of_message, usual, most, message.smallest_share.value, message.largest_share.value);

@@ -199,9 +199,9 @@ std::optional<RankNetwork> network_of(const machine::SystemSpec& system) {
   return RankNetwork{system.node.nic->payload_bandwidth().value * nics, nics};
 }
 
-// The number of wavefronts for a turn, and how many of them copy in each direction, if a workgroup serves `turns` turns
-// side by side. If a turn has more than four wavefronts, one of them raises the sender's flags and the others are split
-// evenly between the directions. If it has up to four, all of them copy.
+// The number of wavefronts of a workgroup that serve one turn, and how many of them copy in each direction. A workgroup
+// serves several turns side by side. If a turn has more than four wavefronts, one of them raises the sender's flags and
+// the others are split evenly between the directions. If it has up to four, all of them copy.
 struct Wavefronts {
   std::int64_t all = 0;
   std::int64_t each_way = 0;
@@ -226,7 +226,7 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
   if (low_latency) {
     const std::int64_t threads = std::min(turn.each_way * gpu.compute.wavefront, library.threads);
     const Bytes lines = part(library.low_latency->bytes_in_flight, turn.each_way);
-    // The receiver's lines are still in its cache.
+    // Lines that have arrived are still in the receiver's cache.
     shapes.push_back({.name = "send" + among,
                       .read = 1,
                       .peer_write = flags_per_data,

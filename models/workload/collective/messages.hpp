@@ -16,7 +16,8 @@ namespace moire::collective {
 void append_messages(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, const Turns& turns,
                      const std::vector<std::uint32_t>& numbers, const std::string& name, bool wraps = true);
 
-// Appends the kernel of an All-to-All with messages of `bytes`: all turns, in the library's order.
+// Appends the kernel of an All-to-All with messages of `bytes`: all turns, in the library's order. Without
+// `copies_own`, turn 0, in which a rank copies its own share, is left out.
 void append_all_to_all(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, bool copies_own,
                        const std::string& name);
 std::vector<std::uint32_t> every_turn(std::uint32_t ranks);

@@ -312,7 +312,8 @@ TEST(Messages, ItsTimeHasNoLaunchInIt) {
 // --- Channels
 // -----------------------------------------------------------------------------------------------------------
 
-// The message sizes of NCCL 2.28 on GPUs with 18 NVLinks, worked out by hand from src/enqueue.cc.
+// Returns a library with the message sizes of NCCL 2.28 on GPUs with 18 NVLinks, worked out by hand from
+// src/enqueue.cc.
 LibrarySpec nccl(std::int64_t channels) {
   LibrarySpec made = library(channels, 64, 8);
   made.peers_at_once = 8;
@@ -363,7 +364,8 @@ TEST(MessageDeal, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
   EXPECT_EQ(dealt.work[0][2].size(), 4);
 }
 
-// The rounds of NCCL's schedule between nodes, worked out by hand from src/init.cc (ncclP2pSchedule).
+// Compares the turns with the rounds of NCCL's schedule between nodes, worked out by hand from src/init.cc
+// (ncclP2pSchedule).
 TEST(Turns, GoThroughGroupsInItsOrder) {
   // 5 nodes of 4 GPUs are 5 groups. The schedule takes the numbers below 5 of 0, 1, 3, 6, 2, 7, 5, 4, which are the
   // triangular numbers modulo 8.

@@ -89,8 +89,9 @@ class Appending {
     auto algorithm = msccl::read_xml(file.string(), diagnostics_);
     if (!algorithm) return nullptr;
     if (!fits(*algorithm, file.string())) return nullptr;
-    // The time of an algorithm with a wrong result is of no use, so the algorithm is proved first. The run reports the
-    // sizes at which it deadlocks, and append() reports a library without its protocol.
+    // The time of an algorithm with a wrong result is of no use, so the algorithm is proved first. The run itself
+    // reports if the algorithm deadlocks at the size of the run, and append() reports if the library lacks the
+    // algorithm's protocol.
     const libraries::ProtocolSpec* protocol = collective::protocol_of(*library_->channels, algorithm->protocol);
     const auto verdict =
         msccl::proved(*algorithm, protocol ? fifo_of(*protocol) : msccl::default_fifo(algorithm->protocol));

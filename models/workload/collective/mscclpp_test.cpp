@@ -194,8 +194,9 @@ constexpr const char* plans[] = {"tests/data/allgather_puts.plan.json",
                                  "configs/algorithms/2gpu_all_gather_port.plan.json",
                                  "configs/algorithms/8gpu_all_reduce_packets.plan.json"};
 
-// Tolerance of the comparison of times. Every step may round by a picosecond. The parts of thread blocks may differ by
-// one unit, which changes the order in which their stores contend.
+// With more bytes, a time must be at least the time with fewer bytes multiplied by this factor. The factor is below 1
+// because every step may round by a picosecond, and because the parts of thread blocks may differ by one unit, which
+// changes the order in which their stores contend.
 constexpr double as_soon = 1 - 1e-4;
 
 class Laws : public ::testing::TestWithParam<const char*> {

@@ -1,7 +1,7 @@
 // NVLS: every rank owns a part of the buffer. The threads of a channel form three groups. Scatter copies the input to
 // buffers in the rank's own memory that the switch can reach. Reduce loads the sums of the rank's part over all ranks
-// from the switch, and stores them through it to the buffers of all ranks. Gather copies from these buffers to the
-// output. An all-reduce of n bytes moves n + n / ranks bytes through a port in each direction. An all-gather has no
+// from the switch, and stores them through the switch to the buffers of all ranks. Gather copies from these buffers to
+// the output. An all-reduce of n bytes moves n + n / ranks bytes through a port in each direction. An all-gather has no
 // scatter, since reduce loads the rank's input instead of sums. A reduce-scatter has no gather, since reduce stores to
 // the rank's output.
 #include "models/workload/collective/nvls.hpp"
@@ -29,8 +29,9 @@ class NvlsBody final : public program::KernelBody {
     std::uint32_t slots = 1;
     Time setup, overhead;
     double spread = 0;  // largest deviation of a chunk's overhead from `overhead`, as a share of it
-    // One flag per channel each: `ready` counts chunks to be summed, `done` results stored to the buffers, and `freed`
-    // chunks whose buffers can be used again.
+    // Each of these blocks has one flag for each channel. `ready` counts the chunks that the scatter threads of all
+    // ranks have copied to buffers. `done` counts the results that all ranks have stored to this rank's buffers.
+    // `freed` counts the chunks whose buffers can be used again.
     program::FlagBlock ready, done, freed;
   };
   enum Strand : std::uint32_t { scatter, reduce, gather, strands_of_all };
@@ -54,7 +55,7 @@ class NvlsBody final : public program::KernelBody {
       phase.duration = terms_.setup;
       return true;
     }
-    const std::uint32_t parts = moves + terms_.ranks;  // phases of a chunk: wait, overhead, move, a flag to each rank
+    const std::uint32_t parts = moves + terms_.ranks;  // phases per chunk: wait, overhead, move, a flag to each rank
     const auto channel = static_cast<std::uint32_t>(workgroup);
     const std::uint32_t loop = (number - 1) / parts, part = (number - 1) % parts;
     if (!terms_.parts.has(channel, loop)) return false;
@@ -79,9 +80,10 @@ class NvlsBody final : public program::KernelBody {
  private:
   enum Part : std::uint32_t { waits, thinks, works, moves };
 
-  // The first group uses a buffer again after `slots` chunks. It waits until the buffer's data have been taken: in an
-  // all-reduce by gather of the same rank, in other collectives by the last group of every rank. The other groups wait
-  // until the group before them has done its work on every rank.
+  // Makes a group of threads wait. The first group (scatter, or reduce in an all-gather) uses a buffer again after
+  // `slots` chunks. It waits until the data in the buffer have been read: in an all-reduce by gather of the same rank,
+  // in other collectives by the last group of every rank. Each other group waits until the group before it has handled
+  // the chunk on every rank.
   void wait(Rank rank, std::uint32_t channel, Strand strand, std::uint32_t loop, Phase& phase) const {
     const bool first = strand == strands_.front();
     if (first && loop < terms_.slots) return;
@@ -187,9 +189,10 @@ constinit const ChannelAlgorithm nvls_algorithm{.name = "nvls",
                                                 .hops = [](const machine::SystemSpec&, Kind) { return Hops{}; },
                                                 .traffic =
                                                     [](Kind kind, double ranks, double bytes) {
-                                                      // The busier direction of a port. An all-reduce receives the
-                                                      // stores of all owners and its own sums, an all-gather its
-                                                      // output; a reduce-scatter sends its input.
+                                                      // Bytes in the busier direction of a port. An all-reduce receives
+                                                      // the stores of all owners and the sums of the rank's part. An
+                                                      // all-gather receives its output. A reduce-scatter sends its
+                                                      // input.
                                                       if (kind == Kind::all_gather) return ranks * bytes;
                                                       return kind == Kind::all_reduce ? bytes + bytes / ranks : bytes;
                                                     },

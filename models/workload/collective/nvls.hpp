@@ -1,5 +1,5 @@
-// NVLS (NVLink SHARP) runs collectives through the switch of a node, which copies stores to all GPUs of the node and
-// sums loads from all of them.
+// NVLS (NVLink SHARP) runs collectives through the switch of a node, which copies a store to all GPUs of the node and
+// answers a load with the sum over all GPUs.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,17 @@ inline bool has_nvls(const libraries::ChannelsSpec& channels, Algorithm algorith
          (algorithm == Algorithm::nvls_tree ? channels.nvls->tree : channels.nvls->sharp);
 }
 
-// All-reduce, reduce-scatter and all-gather in one node. `bytes` is a rank's input. The library's profile must have
-// nvls, and the node's switch must support it.
+// Appends an all-reduce, reduce-scatter or all-gather in one node, with at most `channels` channels. `bytes` is a
+// rank's input. The library's profile must have `nvls`, and no_nvls() must find no reason against it.
 void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library, Kind kind, double bytes,
                  std::uint32_t channels, const std::string& name);
-// All-reduce between nodes, by nvls_tree or nvls_sharp.
+// Appends an all-reduce of a buffer of `bytes` over several nodes, by nvls_tree or nvls_sharp.
 void append_nvls_between(builder::Builder& build, const libraries::LibrarySpec& library, Algorithm algorithm,
                          double bytes, std::uint32_t channels, const std::string& name);
 
-// The sizes of the chunks that channels move. A buffer has one part per owner, each channel has a share of every part,
-// and in each pass of its loop a channel moves one chunk of its share of every part.
+// The sizes of the chunks that channels move. A buffer has one part per owner (a GPU that sums or distributes this
+// part), each channel has a share of every part, and in each pass of its loop a channel moves one chunk of its share of
+// every part.
 struct NvlsParts {
   std::uint32_t owners = 0;
   Parts parts;    // of the buffer, one for each owner
@@ -51,16 +52,18 @@ struct NvlsParts {
   }
   bool has(std::uint32_t channel, std::uint32_t loop) const { return loop * chunk < shares.of(channel); }
 };
-// Chooses the size of chunks. For each entry of `halved_below`, the function halves `chunk` if a channel has fewer
-// chunks of a part than the entry. The lower limit is `smallest` at the last entry, and at each earlier entry twice the
-// limit of the next entry (NCCL: calcCollChunking).
+// Returns the parts of the owners, the shares of at most `channels` channels and the size of chunks. That size begins
+// as `chunk`. For each entry of `halved_below`, it is halved if a channel has fewer chunks of a part than the entry. It
+// never falls below a limit, which is `smallest` at the last entry, and at each earlier entry twice the limit of the
+// next entry (NCCL: calcCollChunking).
 NvlsParts nvls_parts(const Parts& parts, std::uint32_t owners, std::uint32_t channels, double chunk, double smallest,
                      const std::vector<double>& halved_below);
 
 // Returns the reason if the node's switch cannot copy and sum for its GPUs, and otherwise nothing.
 std::optional<std::string> no_nvls(const machine::SystemSpec& system);
 
-// Returns the shape of a loop of `threads` threads that loads and stores through the switch, or within the GPU.
+// Returns the shape of a loop of `threads` threads that loads and stores through the switch, or within the GPU. The
+// caller sets the shape's loads and stores.
 program::PhaseShape nvls_shape(const libraries::ChannelsSpec& channels, const char* name, std::int64_t threads);
 
 }  // namespace moire::collective

@@ -1,11 +1,13 @@
 // Runs all-reduces by NVLS over several nodes. One GPU per NIC of a node owns a part of the buffer. The threads of a
 // channel form four groups. Scatter copies the input to buffers that the node's switch can reach, and gather copies
 // from buffers to the output, as in one node (nvls.cpp). Reduce loads the sums of a part over the node's GPUs from the
-// switch and sends them to other nodes. Broadcast stores the results that come back to all GPUs of the node.
-//   nvls_tree   The GPUs of the same number in all nodes form a pair of binary trees, which the channels take in turns.
+// switch and sends them to other nodes. Broadcast receives the results from other nodes and stores them to all GPUs of
+// its own node.
+//   nvls_tree   The GPUs of the same number in all nodes form two binary trees, and channels alternate between them.
 //               Reduce adds the children's sums and sends the total to the parent. At the root, reduce stores the
-//               result to all GPUs of the node and sends it to the children. Broadcast forwards it to the children.
-//   nvls_sharp  The switches between the nodes add up the sums that reduce sends, and send the result back.
+//               result to all GPUs of the node and sends it to the children. In all other nodes, broadcast also
+//               forwards the result to the children.
+//   nvls_sharp  The switches between the nodes add up the sums that reduce sends, and send the result to all nodes.
 #include <algorithm>
 #include <cmath>
 
@@ -25,8 +27,9 @@ using program::Phase;
 
 constexpr std::uint32_t most_below = 2;
 
-// The shapes of a node that is not the root of a tree. The root has a second set of these shapes, in which each group
-// has as many threads as with NVLS in one node.
+// Indices of the shapes (demands per byte) of the four groups of threads. Reduce and broadcast have one shape for each
+// number of children from 0 to most_below. These shapes are for nodes other than the root of a tree. The same shapes
+// follow for the root, where scatter, reduce and gather have as many threads as with NVLS in one node.
 enum Shape : std::uint16_t {
   scatter_loop,
   reduce_loop,
@@ -40,20 +43,23 @@ class NvlsBetween final : public program::KernelBody {
  public:
   struct Terms {
     part::Reach reach;
-    std::vector<Rank> owners;  // GPUs of a node that have a part
-    std::vector<Tree> trees;   // of nodes; empty: the switches between nodes sum
+    std::vector<Rank> owners;  // GPUs of a node that own a part
+    std::vector<Tree> trees;   // over the nodes; empty if the switches between nodes sum
     NvlsParts parts;
     std::int64_t slots = 1;
     Time setup, overhead;
     double spread = 0;
-    // One flag per channel each: `ready` counts chunks to be summed, `done` results stored to the buffers, and `freed`
-    // chunks that gather has copied out.
+    // `ready`, `done` and `freed` have one flag for each channel. `ready` counts the chunks that the scatter threads of
+    // all GPUs of the node have copied to buffers. `done` counts the results that all owners have stored to this GPU's
+    // buffers. `freed` counts the chunks that this GPU's gather threads have copied to the output.
     program::FlagBlock ready, done, freed;
-    // `ends` flags per channel each. `filled` counts the chunks that came from each child and from the parent (or as a
-    // sum from the switches). `taken` counts the chunks that the parent (or the own broadcast) and each child took.
+    // `filled` and `taken` have `ends` flags for each channel. In `filled`, there is one flag per child, which counts
+    // the chunks that came from it; the last flag counts the chunks from the parent, or, if the switches sum, from the
+    // switches. In `taken`, flag 0 counts the chunks that the parent has taken, or, if the switches sum, those that
+    // this rank's broadcast threads have taken. The other flags count the chunks that each child has taken.
     program::FlagBlock filled, taken;
   };
-  static constexpr std::uint32_t ends = most_below + 1;  // flags of a channel in `filled` and in `taken`
+  static constexpr std::uint32_t ends = most_below + 1;  // number of flags of a channel in `filled` and in `taken`
 
   explicit NvlsBetween(Terms terms) : terms_(std::move(terms)) {
     const std::size_t roles = sums() ? 1 : terms_.trees.size() * terms_.trees.front().parent.size();
@@ -159,11 +165,11 @@ class NvlsBetween final : public program::KernelBody {
     bool data = false;
     Way way = up;
   };
-  // The place of a node in one of the trees.
+  // The position of a node in one of the trees.
   struct Role {
     bool top = false;
     Rank parent = 0;
-    std::uint32_t place = 0;  // among the parent's children
+    std::uint32_t place = 0;  // index among the parent's children
     std::vector<Rank> children{};
   };
 
@@ -245,7 +251,7 @@ class NvlsBetween final : public program::KernelBody {
   }
 
   Terms terms_;
-  std::vector<std::vector<Action>> lists_;  // by role, whether the GPU owns a part, and strand
+  std::vector<std::vector<Action>> lists_;  // one list per role, case (GPU owns a part or not) and strand
 };
 
 std::vector<program::PhaseShape> shapes_of(const libraries::ChannelsSpec& all, const NvlsBetweenSpec& between) {
@@ -273,7 +279,7 @@ std::vector<program::PhaseShape> shapes_of(const libraries::ChannelsSpec& all, c
   return shapes;
 }
 
-// The first GPU of each NIC of a node has a part.
+// Returns the GPUs of a node that own a part: the first GPU of each NIC.
 std::vector<Rank> owners_of(const machine::SystemSpec& system) {
   std::vector<Rank> owners = gpus_by_nic(system);
   owners.resize(std::min(owners.size(), static_cast<std::size_t>(system.node.nics)));
@@ -309,7 +315,7 @@ void append_nvls_between(builder::Builder& build, const libraries::LibrarySpec& 
     const auto pair = trees_of_nodes(static_cast<Rank>(build.system.nodes));
     terms.trees.assign(pair.begin(), pair.end());
   }
-  constexpr std::int64_t many_nodes = 4;  // from this number on, NCCL takes deep_chunk (ncclNvlsTuning)
+  constexpr std::int64_t many_nodes = 4;  // from this number of nodes on, NCCL takes deep_chunk (ncclNvlsTuning)
   const Bytes chunk = build.system.nodes >= many_nodes ? between.deep_chunk.value_or(between.chunk) : between.chunk;
   const auto owners = static_cast<std::uint32_t>(terms.owners.size());
   terms.parts = nvls_parts(cut(bytes, owners, 16), owners, channels, chunk.value, between.smallest_chunk.value,
@@ -358,7 +364,7 @@ constinit const ChannelAlgorithm nvls_tree_algorithm{
           return Hops{0, 2 * doublings(system.nodes)};
         },
     // Each tree of the pair handles half of the bytes. A node sends this half to its parent in both trees and, in the
-    // tree in which it is not a leaf, to its two children.
+    // tree in which it is not a leaf, to its two children. These are at most 2 x `bytes` in all.
     .traffic = [](Kind, double, double bytes) { return 2 * bytes; },
     .nics_together = true,
     .is_tree = true,

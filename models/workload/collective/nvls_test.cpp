@@ -1,4 +1,4 @@
-// Tests collectives by the switch of a node (NVLS) on 8 H100 with NCCL's profile.
+// Tests collectives through the switch of a node (NVLS) on 8 H100 with NCCL's profile.
 #include <gmock/gmock.h>
 
 #include "models/workload/collective/algorithms.hpp"

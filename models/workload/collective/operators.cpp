@@ -109,7 +109,7 @@ void describe_type(Describer<Spec>& d) {
       .or_default();
 }
 
-// Sizes are rounded up to whole bytes.
+// Returns the collective with its size rounded up to whole bytes.
 Collective of(Kind kind, Bytes bytes, const Method& method) {
   return {.kind = kind, .bytes = Bytes{std::ceil(bytes.value)}, .method = method};
 }

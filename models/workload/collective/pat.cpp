@@ -66,7 +66,7 @@ class PatProgram final : public ChannelProgram {
     return true;
   }
 
-  // A reduce-scatter keeps the sums for other ranks in scratch, and its own in the output.
+  // A reduce-scatter keeps the sums for other ranks in scratch, and the sums of the rank's own part in the output.
   Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
     const Turn turn = turn_of(number);
     const double begin = channel * shares_.share + turn.round * chunk_;
@@ -100,7 +100,8 @@ class PatProgram final : public ChannelProgram {
 
   Rank away(Rank rank, Rank by) const { return (rank + by) % ranks_; }
   Rank distance_of(std::uint32_t connection) const { return 1U << connection % distances_; }
-  // Sends and receives alternate, so that FIFOs never fill at both ends.
+  // Sends and receives alternate. If ranks sent all their chunks first, they could all wait for each other at full
+  // FIFOs.
   Turn turn_of(std::uint32_t number) const {
     const auto per_round = static_cast<std::uint32_t>(2 * edges_.size()) + (copies_own_ ? 1 : 0);
     Turn turn{number / per_round};
@@ -113,7 +114,8 @@ class PatProgram final : public ChannelProgram {
     turn.edge = at / 2;
     return turn;
   }
-  // Returns how many ranks away from the root the rank is, where the root is the rank whose part it sends or receives.
+  // Returns the distance in ranks between this rank and the root of the tree. The root is the rank whose part this turn
+  // sends or receives.
   Rank offset_of(const Turn& turn) const {
     const Edge& edge = edges_[turn.edge];
     return turn.sends == gathers_ ? edge.offset : edge.offset + (1U << edge.distance);

@@ -22,7 +22,7 @@ class RecursiveProgram final : public ChannelProgram {
         part_(work.kind == Kind::all_gather ? work.bytes : cut(work.bytes, ranks_).each),
         copies_own_(work.kind == Kind::all_gather && work.copies_own) {
     const auto bits = static_cast<std::uint32_t>(std::countr_zero(ranks_));
-    // A rank's own part, the smallest amount that is exchanged, is dealt to the channels.
+    // A rank's own part, the smallest amount of data that is exchanged, is dealt to the channels.
     shares_ =
         deal(part_, work.channels, std::ceil(work.cell / (work.kind == Kind::all_reduce ? 2. : 1.) / ranks_ / 16) * 16);
     if (work.kind != Kind::all_gather) {
@@ -39,7 +39,8 @@ class RecursiveProgram final : public ChannelProgram {
   Rank sender(Rank rank, std::uint32_t connection) const override { return rank ^ 1U << connection % bits_; }
   Rank receiver(Rank rank, std::uint32_t connection) const override { return sender(rank, connection); }
 
-  // Sends and receives alternate chunk by chunk, so that FIFOs never fill at both ends.
+  // Sends and receives alternate chunk by chunk. If both ranks of a pair sent all their chunks first, they could wait
+  // for each other at full FIFOs.
   bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
     const double share = shares_.of(channel);
     if (copies_own_) {
@@ -67,8 +68,8 @@ class RecursiveProgram final : public ChannelProgram {
     return false;
   }
 
-  // Only for one channel: with several, the bytes of a channel are not contiguous. Partial sums are kept in the output,
-  // or in scratch if the output holds only the rank's own part (reduce-scatter).
+  // Works only for one channel, because with several channels the bytes of one channel are not contiguous. Partial sums
+  // are kept in the output, or in scratch if the output holds only the rank's own part (reduce-scatter).
   Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
     MOIRE_INVARIANT(shares_.channels == 1, "chunks of several channels are strided");
     if (copies_own_ && number-- == 0) return {{Buffer::input, 0}, {Buffer::output, rank * part_}};

@@ -20,7 +20,7 @@ class RingProgram final : public ChannelProgram {
         parts_(cut(work.bytes, ranks_)),
         piece_bytes_(work.kind == Kind::reduce_scatter ? parts_.each : work.bytes),
         rings_(rings(work.system, work.one_nic)) {
-    // The bytes that are dealt to channels, and the bytes of traffic that each dealt byte causes.
+    // `dealt`: the bytes that are dealt to channels. `traffic`: bytes of traffic for each dealt byte.
     double dealt = work.bytes, traffic = 1;
     switch (kind_) {
       case Kind::reduce_scatter:
@@ -76,7 +76,7 @@ class RingProgram final : public ChannelProgram {
     return true;
   }
 
-  // True if the rings are symmetric under the rotation and all pieces have the same size.
+  // True if the rings are symmetric under a rotation by `by` ranks and all pieces have the same size.
   bool turns(Rank by) const override {
     if (kind_ == Kind::broadcast || (kind_ == Kind::reduce_scatter && !parts_.all_alike(ranks_))) return false;
     for (std::uint32_t channel = 0; kind_ == Kind::all_reduce && channel < shares_.channels; ++channel) {
@@ -120,7 +120,8 @@ class RingProgram final : public ChannelProgram {
     const std::uint32_t back = kind_ == Kind::all_gather ? at : at + 1;
     return (way.position[rank] + 2 * ranks_ - back) % ranks_;
   }
-  // Cuts the bytes of one loop of an all-reduce into a piece per rank, in words of 16 B as the library does.
+  // Returns the pieces, one per rank, of the `covered` bytes of one loop of an all-reduce. Pieces consist of words of
+  // 16 B, as in the library.
   Parts pieces_of(double covered) const {
     Parts pieces = cut(covered, ranks_, 16);
     pieces.each = std::min(pieces.each, chunk_);

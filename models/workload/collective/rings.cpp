@@ -35,7 +35,8 @@ class Decomposition {
  private:
   static constexpr int patience = 2'000'000;
 
-  // Each ring uses a different pair that begins at GPU 0: the k-th ring goes from GPU 0 to GPU k.
+  // Finds the remaining rings. Returns false if it finds none. Every ring must use another pair that begins at GPU 0,
+  // so the k-th ring goes from GPU 0 to GPU k.
   bool next_ring() {
     if (found_.size() + 1 == n_) return true;
     const auto first = static_cast<Rank>(found_.size() + 1);
@@ -85,7 +86,7 @@ std::vector<std::vector<Rank>> all_orders(Rank n) {
   do {
     orders.push_back(order);
   } while (std::next_permutation(order.begin() + 1, order.end()));
-  // Orders are taken from both ends of the list in turn, so that neighbours do not share pairs.
+  // Orders are taken from both ends of the list in turn, so that the first two share no pair.
   std::vector<std::vector<Rank>> mixed;
   for (std::size_t i = 0; i < orders.size(); ++i)
     mixed.push_back(orders[i % 2 == 0 ? i / 2 : orders.size() - 1 - i / 2]);

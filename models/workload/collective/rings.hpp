@@ -24,9 +24,9 @@ std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system);
 // Returns the rings of the channels: channel c takes ring c modulo the number of rings. Behind a switch all rings
 // perform alike, so there is one ring. In a full mesh a ring uses one link of each GPU, so there are as many rings as
 // are needed to load all links equally, where such a set exists. With several nodes, each ring enters and leaves nodes
-// at a different GPU, so that all NICs are used. A ring leaves a node and enters the next one at the same GPU number
-// (the same rail), so it passes every second node backwards. With `one_nic`, a ring passes no node backwards: it leaves
-// a node through the NIC by which it entered the node (PXN).
+// at other GPUs than the other rings, so that all NICs are used. A ring leaves a node and enters the next one at the
+// same GPU number (the same rail), so it passes every second node backwards. With `one_nic`, a ring passes no node
+// backwards: it leaves a node through the NIC by which it entered the node (PXN).
 std::vector<Ring> rings(const machine::SystemSpec& system, bool one_nic = false);
 
 }  // namespace moire::collective

@@ -30,8 +30,8 @@ const std::optional<ExpectationSpec>& expectation_of(const ChannelsSpec& channel
   return taken ? channels.nvls->expectation : none;
 }
 
-// Returns the rate for a number of nodes. The first of `rates` is for the fewest nodes, the last for all larger
-// numbers. `more_nodes` counts the nodes beyond the fewest.
+// Returns the rate for a number of nodes, or `otherwise` if `rates` is empty. The first rate is for the smallest number
+// of nodes, the last also for all larger numbers. `more_nodes` counts the nodes beyond the smallest number.
 double of_nodes(const std::vector<BytesPerSecond>& rates, std::int64_t more_nodes, double otherwise) {
   if (rates.empty()) return otherwise;
   return rates[std::min(static_cast<std::size_t>(more_nodes), rates.size() - 1)].value;
@@ -42,7 +42,8 @@ double port(const machine::NodeSpec& node) {
   return node.gpu.port.link_bandwidth.value * static_cast<double>(machine::links_in_use(node));
 }
 
-// Returns the rate that the library expects of a rank's port or, with several nodes, of the NICs.
+// Returns the rate, in bytes per second, at which the library expects the bytes of a rank's port to move. The NICs
+// limit this rate, too, if there are several nodes or no links between GPUs.
 double rate_of(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
                const ChannelAlgorithm& algorithm) {
   const bool wired = port(system.node) > 0;
@@ -126,8 +127,8 @@ bool through_nics(const ChannelsSpec& channels, const machine::SystemSpec& syste
   return system.nodes > 1 && channels.network && system.node.nic;
 }
 
-// Returns the numbers of channels that the library takes with these NICs or with slower ones, so that a faster NIC
-// removes no choice.
+// Returns the numbers of channels that the library takes with the system's NICs or with slower NICs, so that a faster
+// NIC removes no choice.
 std::set<std::int64_t> channels_up_to(const ChannelsSpec& channels, const machine::SystemSpec& system) {
   std::set<std::int64_t> counts{rings_of(channels, system).channels};
   if (!through_nics(channels, system)) return counts;

@@ -26,7 +26,8 @@ struct Choice {
   std::optional<double> expected{};  // seconds; absent if the library's profile has no estimate
 };
 
-// Returns the protocol as the chosen algorithm uses it. Trees have chunks, slices and slots of their own.
+// Returns the protocol as the chosen algorithm uses it, for a rank's input of `bytes`. For trees, the chunk, slices and
+// slots of the profile's `tree_chunk` replace those of the protocol.
 libraries::ProtocolSpec fitted(libraries::ProtocolSpec protocol, const machine::SystemSpec& system,
                                const Choice& choice, double bytes);
 
@@ -42,7 +43,8 @@ Choice choose(const libraries::ChannelsSpec& channels, const machine::SystemSpec
 std::vector<Choice> candidates(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system,
                                const Question& question);
 
-// The number of rings through the NICs of a node, and the largest number of channels of a kernel.
+// The number of rings and the largest number of channels of a kernel. With several nodes, the NICs of a node determine
+// the number of rings. With one node, or without the profile's `network`, there is one ring for each two channels.
 struct Rings {
   double rings = 0;
   std::int64_t channels = 0;
@@ -53,7 +55,8 @@ Rings rings_of(const libraries::ChannelsSpec& channels, const machine::SystemSpe
 // stores to the GPU that has this NIC, so each ring takes the links of one more GPU.
 bool by_one_nic(const libraries::LibrarySpec& library, const machine::SystemSpec& system);
 
-// Returns a lower bound of the time in seconds: the time of the bytes in ports and NICs alone.
+// Returns a lower bound of the collective's time in seconds: the time that its bytes take in the ports of GPUs (one
+// node) or in the NICs (several nodes), without latencies.
 double least_time(const libraries::ProtocolSpec& protocol, const machine::SystemSpec& system, Kind kind,
                   Algorithm algorithm, double bytes);
 

@@ -1,4 +1,4 @@
-// Cuts the bytes of a collective into parts for the ranks, and deals them to channels. All sizes are whole bytes.
+// Divides the bytes of a collective into one part per rank, and deals bytes to channels. All sizes are whole bytes.
 #pragma once
 
 #include <fmt/format.h>
@@ -33,8 +33,8 @@ inline Parts cut(double bytes, std::uint32_t parts, double unit = 1) {
   return {bytes, std::ceil(std::ceil(bytes / parts) / unit) * unit};
 }
 
-// Throws core::TooLarge if all ranks together move too many pieces, so that a typing error in a chunk size does not
-// make a simulation run for days. `what` names the pieces.
+// Throws core::TooLarge if all ranks together move more than 1e9 pieces, so that a typing error in a chunk size does
+// not make a simulation run for days. `what` names the pieces in the message, for example as chunks or slots.
 inline void check_pieces(double pieces, const std::string& what) {
   constexpr double most = 1e9;  // a simulation of this size takes minutes to an hour
   if (pieces <= most) return;
@@ -43,7 +43,8 @@ inline void check_pieces(double pieces, const std::string& what) {
       "write larger chunks or slots in the library's file, or make the collective smaller");
 }
 
-// Deals `bytes` to at most `channels` channels, in whole cells of `cell` bytes.
+// Deals `bytes` to at most `channels` channels, in whole cells of `cell` bytes each. Only the last share may be
+// smaller.
 inline Shares deal(double bytes, std::uint32_t channels, double cell) {
   const double cells = std::max(1.0, std::ceil(bytes / cell));
   const double each = std::ceil(cells / channels);

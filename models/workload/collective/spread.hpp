@@ -1,6 +1,7 @@
 // Varies the overhead of a slice uniformly between (1 - spread) and (1 + spread) times its value. A hash (splitmix64)
-// of channel, strand and number of the slice determines the variation, so that it is the same in every run. The rank is
-// not hashed, so channels get out of step but ranks do not.
+// determines the variation, so that it is the same in every run. Its inputs are the channel, the strand (a group of the
+// channel's threads) and the number of the strand's phase. The rank is not hashed, so channels get out of step but
+// ranks do not.
 #pragma once
 
 #include <cmath>

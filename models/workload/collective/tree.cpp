@@ -20,7 +20,8 @@ class TreeProgram final : public ChannelProgram {
 
   std::uint32_t channels() const override { return shares_.channels; }
   std::uint32_t strands() const override { return reduces_ ? 2 : 1; }
-  // Per channel: one connection from each child up to its parent, then one from the parent down to each child.
+  // Each channel has most_children connections from children up to their parent, then as many from the parent down to
+  // its children.
   std::uint32_t connections() const override { return shares_.channels * 2 * most_children; }
   Rank sender(Rank rank, std::uint32_t connection) const override {
     return other_end(rank, connection, connection % (2 * most_children) < most_children);

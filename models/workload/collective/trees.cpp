@@ -21,15 +21,15 @@ Rank above(Rank node, Rank nodes) {
 }
 
 // Returns the parent of a node in the second tree of the pair. For an even number of nodes, the second tree is the
-// first tree mirrored; for an odd number, the first tree shifted by one (NCCL: ncclGetDtree). Leaves of the first tree
-// are inner nodes of the second, except one leaf if the number of nodes is odd.
+// first tree mirrored; for an odd number, the first tree shifted by one (NCCL: ncclGetDtree). Leaves of each tree are
+// inner nodes of the other. If the number of nodes is odd, node 0 is an inner node of both.
 Rank above_in_other(Rank node, Rank nodes) {
   if (nodes % 2 == 0) return nodes - 1 - above(nodes - 1 - node, nodes);
   return (above((node + nodes - 1) % nodes, nodes) + 1) % nodes;
 }
 
-// Makes a tree in which GPU order[first] is the first GPU of every node. Nodes are numbered from `root` on and form the
-// first tree of the pair or, with `other`, the second.
+// Makes a tree in which GPU order[first] is the first GPU of every node. The nodes, numbered from node `root` on, form
+// the first tree of the pair or, with `other`, the second.
 Tree make(Rank nodes, const std::vector<Rank>& order, Rank first, Rank root, bool other) {
   const auto gpus = static_cast<Rank>(order.size());
   Tree tree;

@@ -12,7 +12,7 @@ namespace moire::formula {
 
 namespace {
 
-constexpr std::size_t longest = 1000;  // characters
+constexpr std::size_t longest = 1000;  // largest length of a formula in characters
 
 double quotient(double a, double b) { return std::floor(a / b); }
 double remainder(double a, double b) { return a - b * std::floor(a / b); }
@@ -28,7 +28,8 @@ double times(double value) {
   return value * static_cast<double>(factor);
 }
 
-// Defines only functions whose results are the same bits on every machine: no logarithms, no powers.
+// Returns a parser of formulas. It has only functions whose results are the same bits on every machine: no logarithms,
+// no powers.
 std::shared_ptr<mu::Parser> make_parser() {
   auto parser = std::make_shared<mu::Parser>();
   parser->ClearFun();
@@ -68,7 +69,8 @@ bool is_name(std::string_view word) {
          std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || digit(c); });
 }
 
-// Rejects powers, assignments and text, which muParser accepts but formulas do not have.
+// Returns the problem of a text that is too long or contains powers, assignments, texts or characters that formulas do
+// not have. muParser would accept some of these.
 std::optional<config::Problem> not_taken(std::string_view text) {
   if (text.size() > longest) return config::Problem{"is too long", fmt::format("{} characters at most", longest)};
   for (std::size_t i = 0; i < text.size(); ++i) {

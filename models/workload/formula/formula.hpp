@@ -27,9 +27,10 @@ struct FormulaText {
 // The names that formulas may use, each with a variable that can change between evaluations.
 class Names {
  public:
-  // Returns the address of the new variable. Null, with the reason in `why`, if the name is taken or invalid.
+  // Adds a name and returns the address of its variable. If the name is taken or invalid, returns null and writes the
+  // reason to `why`.
   double* add(const std::string& name, double value, std::string& why);
-  void hide_from(std::size_t count) { visible_.resize(count); }  // hides all names but the first `count`
+  void hide_from(std::size_t count) { visible_.resize(count); }  // hides all but the first `count` names
   std::size_t count() const { return visible_.size(); }
   const std::vector<std::pair<std::string, double*>>& visible() const { return visible_; }
 
@@ -40,7 +41,8 @@ class Names {
 
 class Formula {
  public:
-  // Returns nothing after reporting why the text is not a formula of these names. Messages call the formula by `key`.
+  // Compiles a formula that uses `names`. If the text is not such a formula, reports why and returns nothing. Messages
+  // name the formula by `key`.
   static std::optional<Formula> compile(const FormulaText& text, std::string_view key, const Names& names,
                                         config::Diagnostics& diagnostics);
   double value() const;  // infinity or NaN after a division by zero

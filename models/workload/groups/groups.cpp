@@ -100,7 +100,7 @@ std::optional<Groups> Groups::read(const Grid& grid, const std::vector<std::pair
                       "write sizes whose product is the number of ranks, or change system.nodes");
   }
   if (diagnostics.size() > before) return std::nullopt;
-  // A communicator of a grid dimension has the ranks that differ in this dimension only.
+  // A communicator of a grid dimension consists of ranks whose coordinates differ in this dimension only.
   std::int64_t step = 1;
   for (const auto& [name, count] : grid) {
     std::vector<Communicator>& all = made.groups_.emplace_back(name, std::vector<Communicator>()).second;

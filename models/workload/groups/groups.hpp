@@ -18,7 +18,7 @@ using Communicator = std::vector<Rank>;  // ascending
 
 enum class By { node };
 
-// A group of `program.groups`. Exactly one of the keys is set.
+// A group of `program.groups`. Exactly one of its keys is set, and determines the communicators.
 struct GroupSpec {
   std::optional<By> by;
   std::optional<std::int64_t> size;
@@ -35,7 +35,8 @@ struct MembersSpec {
   static void describe(config::Describer<MembersSpec>& d);
 };
 
-// Names and sizes of the dimensions; the first one varies fastest with the rank.
+// Names and sizes of the dimensions of a grid of ranks. The coordinate in the first dimension changes fastest with the
+// rank.
 using Grid = std::vector<std::pair<std::string, std::int64_t>>;
 
 // Communicators of the same shape: each has `gpus` ranks on each of `nodes` nodes.
@@ -47,12 +48,14 @@ struct Layout {
 
 class Groups {
  public:
-  // Returns nothing after reporting errors. `program` is the YAML mapping that contains `grid` and `groups`.
+  // Reads the grid and the groups. If there are errors, reports them and returns nothing. `program` is the YAML mapping
+  // that contains `grid` and `groups`.
   static std::optional<Groups> read(const Grid& grid, const std::vector<std::pair<std::string, GroupSpec>>& specs,
                                     const config::Node& program, Rank ranks, const part::Reach& reach,
                                     config::Diagnostics& diagnostics);
 
-  // Returns the communicators that run an operation, by layout; nothing after reporting errors.
+  // Returns the communicators that run an operation. Communicators of the same shape form one layout. If there are
+  // errors, reports them and returns nothing.
   std::optional<std::vector<Layout>> members(const MembersSpec& spec, const config::Node& operation,
                                              config::Diagnostics& diagnostics) const;
 
@@ -72,7 +75,7 @@ class Groups {
   double* rank_ = nullptr;
   double* node_ = nullptr;
   double* gpu_ = nullptr;
-  std::vector<double*> coordinates_;  // of the rank in the grid
+  std::vector<double*> coordinates_;  // variables of the rank's coordinates in the grid
 };
 
 }  // namespace moire::groups

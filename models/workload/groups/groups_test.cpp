@@ -90,8 +90,9 @@ TEST(Groups, BetweenNodesCommunicatorsShareTheNicsThatTheirRanksShare) {
   EXPECT_NEAR(shared / time(1, "{ranks: [[0, 2]]}").us(), 2, 0.1);
 }
 
-// PXN relays must be ranks of the communicator. The relay of messages from rank 1 to rank 7 is rank 3, the second GPU
-// of the communicator in the node, and not the second GPU of the node.
+// With PXN, a GPU sends to another node through the NIC of another GPU of its node, the relay. The relay must be a rank
+// of the communicator. The relay of messages from rank 1 to rank 7 is rank 3, which is the second GPU of the
+// communicator in the node, but not the second GPU of the node.
 TEST(Groups, ARelayIsOneOfTheCommunicator) {
   EquippedSystem system = example_equipped(4, 2);
   system.software.library = collective::example_channels();

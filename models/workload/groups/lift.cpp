@@ -44,8 +44,9 @@ class Map : public std::enable_shared_from_this<Map> {
   }
 
   bool has(Rank rank) const { return of_[rank] != outside; }
-  // Examines the shift of every rank by `by`. If this shift maps communicators onto communicators, and shifts the
-  // places in all of them by the same number, returns this number; otherwise nothing.
+  // Adds `by` to every rank, modulo the number of ranks. If this maps whole communicators to whole communicators, and
+  // shifts the positions of all ranks in their communicators by the same number, returns this number; otherwise
+  // nothing.
   std::optional<Rank> turned(Rank by) const {
     const auto ranks = static_cast<Rank>(of_.size());
     std::vector<std::uint32_t> to(communicators_.size(), outside);
@@ -75,7 +76,7 @@ class Map : public std::enable_shared_from_this<Map> {
   std::vector<Communicator> communicators_;
   std::shared_ptr<const Program> inner_;
   std::vector<std::uint32_t> of_;  // communicator of each rank
-  std::vector<Rank> own_;          // number of each rank in its communicator
+  std::vector<Rank> own_;          // position of each rank in its communicator
   std::vector<program::FlagBlock> blocks_;
 };
 using MapPtr = std::shared_ptr<const Map>;
@@ -152,7 +153,7 @@ libraries::EquippedSystem seen_by(const Layout& layout, const libraries::Equippe
   libraries::EquippedSystem system = whole;
   system.nodes = layout.nodes;
   system.node.gpus = layout.gpus;
-  if (layout.gpus != whole.node.gpus) system.node.gpu.port.multicast_efficiency.reset();  // needs all GPUs of a node
+  if (layout.gpus != whole.node.gpus) system.node.gpu.port.multicast_efficiency.reset();  // multicast needs all GPUs
   if (whole.node.nics == 0) return system;
   std::set<std::int64_t> nics;
   for (Rank i = 0; i < layout.gpus; ++i) {
@@ -183,7 +184,8 @@ bool append_to(const Layout& layout, builder::Builder& build, const std::functio
   if (!append(own)) return false;
   const auto map = std::make_shared<Map>(layout, build.ranks(), inner);
   map->add_flags(build.program);
-  // Maps an operation's set of inner ranks to ranks of the whole program. Operations that shared a set share one again.
+  // Maps the ranks that run an inner operation to ranks of the whole program. Operations that share a set of inner
+  // ranks share the mapped set, too.
   std::map<program::RankSet, program::RankSet> sets;
   const auto lifted_set = [&](const program::RankSet& inner_set) {
     program::RankSet& known = sets[inner_set];

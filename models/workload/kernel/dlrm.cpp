@@ -44,8 +44,9 @@ std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const libraries:
   return check_embedding(embedding, system);
 }
 
-// Forward: bottom MLP, embedding and All-to-All, interaction, top MLP. Backward: top MLP, interaction, All-to-All of
-// the gradients, embedding update, bottom MLP, optimiser of the dense layers. All operations are on one queue.
+// Appends all operations to one queue. The forward pass consists of bottom MLP, embedding and All-to-All, interaction,
+// and top MLP. The backward pass consists of top MLP, interaction, All-to-All of the gradients, embedding update,
+// bottom MLP, and optimiser of the dense layers.
 void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   const EmbeddingSizes sizes(spec.embedding, build.ranks());
   const std::int64_t batch = sizes.samples_per_rank;

@@ -8,7 +8,7 @@ namespace moire::kernel {
 
 namespace {
 
-// A workgroup does one task: a block of samples of one table. Tasks go table by table.
+// The embedding kernel. A workgroup does one task: a block of samples of one table. Tasks are numbered table by table.
 class EmbeddingBody final : public program::KernelBody {
  public:
   enum Shape : std::uint16_t { gather, first_gather };

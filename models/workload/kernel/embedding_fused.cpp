@@ -48,7 +48,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     of_first
   };  // the first task of a workgroup has shape of_first + the number of its gather (keep, gather_for_peer or stage)
 
-  // Memory that list_releases() needs for its lists, in bytes.
+  // Returns the bytes of memory that list_releases() needs for its lists.
   static double bytes(const Arguments& a) {
     const auto physical = static_cast<double>(a.physical);
     const Rank lists = turned(a.order) ? a.reach.gpus_per_node() : a.ranks;
@@ -62,8 +62,9 @@ class FusedEmbeddingBody final : public program::KernelBody {
   std::int64_t workgroups(Rank) const override { return arguments_.physical; }
   bool turns(Rank by) const override { return turned() && by % arguments_.reach.gpus_per_node() == 0; }
 
-  // A workgroup does its tasks and then polls. After its last task for a peer of the node, it fences its stores and
-  // raises its ready flag at the peer. Peers for which it has no task get the flag at the start.
+  // Fills `phase` with a step of a workgroup. A workgroup does its tasks and then polls flags. After its last task for
+  // a peer of the node, it fences its stores and raises its ready flag at the peer. Peers for which the workgroup has
+  // no task get the flag at the start.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     std::int64_t at = step;
     if (at-- == 0) {
@@ -99,22 +100,24 @@ class FusedEmbeddingBody final : public program::KernelBody {
     Rank to;
     std::int64_t within;  // number of the task among those for `to`
   };
-  // A fence of a workgroup's stores, and the ready flag that it raises at a peer afterwards.
+  // A fence after which a workgroup raises its ready flag at one peer.
   struct Release {
     std::int64_t after;  // number of tasks that the workgroup does before the fence
     Rank gpu;            // the peer's number in the node
   };
 
-  // True if the work of a rank for another rank depends only on the distance between the two.
+  // True if the work of a rank r for a rank d depends only on d - r modulo the number of ranks.
   bool turned() const { return turned(arguments_.order); }
   static bool turned(Order order) { return order == Order::slices_in_turn || order == Order::peer_by_peer; }
-  // Number of lists that list_releases() makes: one per GPU of a node, or one per rank if the work depends on the rank.
+  // Returns the number of lists that list_releases() makes: one per GPU of a node if turned(), otherwise one per rank.
   Rank lists() const { return turned() ? arguments_.reach.gpus_per_node() : arguments_.ranks; }
 
-  // Lists, for every workgroup, after how many tasks it raises its flag at each peer of its node, earliest first.
+  // Lists, for every workgroup, the numbers of tasks after which it raises its flag at each peer of its node, lowest
+  // number first.
   void list_releases() {
-    // For a workgroup of rank 0 and each rank: the number of tasks that the workgroup has done after its last task for
-    // the rank. Another rank has the same numbers, or has them rotated so that they begin with the next rank.
+    // `last` holds, for every workgroup of rank 0 and every destination rank, how many tasks the workgroup has done
+    // when its last task for this destination is done (0 if it has none). If turned(), rank r has for destination d the
+    // number that rank 0 has for destination (d - r) mod ranks; otherwise it has the same number for d as rank 0.
     std::vector<std::int64_t> last(static_cast<std::size_t>(arguments_.physical * arguments_.ranks));
     for (std::int64_t number = 0; number < arguments_.tasks * arguments_.ranks; ++number) {
       const std::int64_t at = number % arguments_.physical * arguments_.ranks + task_at(0, number).to;
@@ -137,7 +140,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     }
   }
 
-  // Number of the workgroup's tasks among the first `end` tasks of the rank.
+  // Returns how many of the first `end` tasks of the rank the workgroup does.
   std::int64_t tasks_before(std::int64_t workgroup, std::int64_t end) const {
     return end <= workgroup ? 0 : (end - workgroup + arguments_.physical - 1) / arguments_.physical;
   }
@@ -215,17 +218,18 @@ class FusedEmbeddingBody final : public program::KernelBody {
     }
   }
 
-  // Number of samples of a task. The last block of a table may be short.
+  // Returns the number of samples of a task. The last block of a table may be short.
   std::int64_t bags_of(std::int64_t task) const {
     return std::min(arguments_.bags, arguments_.samples - task % arguments_.blocks * arguments_.bags);
   }
 
-  // Number of samples of the first `tasks` tasks together.
+  // Returns the number of samples of the first `tasks` tasks together.
   std::int64_t bags_before(std::int64_t tasks) const {
     return tasks / arguments_.blocks * arguments_.samples + tasks % arguments_.blocks * arguments_.bags;
   }
 
-  // Polls the flag of remote source number `index`. The sources are divided among the physical workgroups.
+  // Fills `phase` with the wait for the flag of remote source number `index`; returns false if there is no such source.
+  // The sources are divided among the workgroups.
   bool poll_step(Rank rank, std::int64_t index, Phase& phase) const {
     if (index >= arguments_.ranks - 1) return false;
     const Rank from = (rank + 1 + static_cast<Rank>(index)) % arguments_.ranks;
@@ -249,9 +253,9 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
   kernel.shapes.resize(FusedEmbeddingBody::of_first);
-  // Passes determine how often the caches must load a table again. With slices in turn, tasks for all peers read a
-  // table at about the same time, and the rank's own tasks read it in a second pass. by_table reads every table in one
-  // pass. The other orders read all tables once for each destination.
+  // A pass is a walk through all tables. The caches may have to load a table again in every pass. With slices in turn,
+  // tasks for all peers read a table at about the same time, and the rank's own tasks read it in a second pass.
+  // by_table reads every table in one pass. The other orders read all tables once for each destination.
   Walk walk;
   walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
   walk.workgroups = builder::resident_workgroups(build, kernel.resources);
@@ -262,8 +266,8 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
   stage = keep;
   stage.name = "gather to slice";
-  // Stores to a peer are posted: the workgroup goes on with its next task and waits for them only in the fence. Stores
-  // of peers arrive meanwhile, so every memory sees loads and stores mixed.
+  // Stores to a peer are posted: the workgroup goes on with its next task and waits for its stores only in the fence.
+  // Stores of peers arrive at the same time, so the memory of every GPU serves a mix of loads and stores.
   program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
   gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
   const double stored = sizes.vector_bytes * keep.write_miss;

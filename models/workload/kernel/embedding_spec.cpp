@@ -118,7 +118,7 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
                            fmt::format("use {}", (spec.slice_vectors + spec.bags_per_workgroup - 1) /
                                                      spec.bags_per_workgroup * spec.bags_per_workgroup)};
   }
-  // The fused kernel has one ready flag per pair of ranks and a counter per slice.
+  // For each pair of ranks, the fused kernel has one ready flag and one counter per slice.
   const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
   const double slices = std::ceil(static_cast<double>(sizes.tasks_per_rank * spec.bags_per_workgroup) /
                                   static_cast<double>(spec.slice_vectors));
@@ -150,7 +150,8 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
 
 namespace {
 
-// Number of rounds in which a workgroup loads the row numbers of a task. In each round every thread does one load.
+// Returns the number of rounds in which a workgroup loads the row numbers of a task. In each round every thread does
+// one load.
 double index_loads(const EmbeddingSpec& spec) {
   const double bytes = static_cast<double>(spec.bags_per_workgroup * spec.pooling) * spec.index_bytes.value;
   return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
@@ -181,8 +182,8 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
   shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
   shape.flop = pooling * static_cast<double>(spec.dim);
-  // A thread loads a batch of rows, sums them, and loads the next batch. A batch has as many rows of every bag of the
-  // task as fit into the spec's `in_flight`. The shape's `in_flight` is the mean over the batches of a task.
+  // A workgroup loads a batch of rows, sums them, and loads the next batch. A batch has as many rows of every bag of
+  // the task as fit into the spec's `in_flight`. The shape's `in_flight` is the mean over the batches of a task.
   shape.pipelined = false;
   shape.random_rows = true;
   const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
@@ -234,7 +235,8 @@ void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& s
 
 namespace {
 
-// Keys of this operator that follow from the header of a workgroup trace, as the recorders of validation/h200 write it.
+// Returns the keys of this operator that follow from the header of a workgroup trace, if the recorders of
+// validation/h200 have written the header.
 std::vector<std::pair<std::string, std::string>> keys_of_trace(const program::WgTraceHeader& header) {
   std::vector<std::pair<std::string, std::string>> keys;
   const auto find = [&](std::string_view key) -> const std::string* {

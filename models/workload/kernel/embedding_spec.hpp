@@ -1,5 +1,6 @@
-// Embedding bags of DLRM and the All-to-All of their results, after Punniyamurthy et al., arXiv 2305.06942. Each rank
-// has some of the embedding tables; after the All-to-All it has the results of all tables for its share of the batch.
+// Embedding bags of DLRM and the All-to-All of their results, after Punniyamurthy et al., arXiv 2305.06942. A bag is a
+// group of rows of a table, which are summed into one output vector. Each rank has some of the embedding tables. After
+// the All-to-All, it has the results of all tables for its share of the batch.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,10 @@
 namespace moire::kernel {
 
 enum class Schedule { bulk_synchronous, fused, unfused_kernel, all_to_all };
-// The order of the fused kernel's tasks. slices_in_turn and peer_by_peer do the results for other ranks first: one
-// slice for each peer in turn, or all for one peer and then all for the next. by_destination does all tasks for rank 0,
-// then all for rank 1, and so on. by_table goes table by table, with the samples of the batch in order.
+// The order in which a rank does the tasks of the fused kernel. slices_in_turn: one slice (slice_vectors results) for
+// each other rank in turn, and the rank's own results last. peer_by_peer: all results for one other rank, then all for
+// the next, and the rank's own results last. by_destination: all tasks for rank 0, then all for rank 1, and so on.
+// by_table: table by table, with the samples of the batch in order.
 enum class Order { slices_in_turn, peer_by_peer, by_destination, by_table };
 
 struct EmbeddingSpec {
@@ -26,25 +28,25 @@ struct EmbeddingSpec {
   builder::DataType dtype = builder::DataType::fp32;
   Bytes index_bytes{8};      // of one row number; PyTorch passes int64
   double zipf_exponent = 0;  // the k-th row is read with a probability in proportion to 1 / k^exponent
-  // Keys of the embedding kernel
+  // Keys of the embedding kernel:
   std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup (task)
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
   Bytes in_flight;     // largest number of bytes of rows that a workgroup has requested at a time
   Time start_up;       // from the start of a workgroup of the first wave to its first task
   Time task_overhead;  // part of a task in which its workgroup requests nothing
-  // Keys of the fused kernel
+  // Keys of the fused kernel:
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;
   std::int64_t slice_vectors = 32;  // vectors of one put between nodes
   std::optional<Time> fence;        // time to fence the stores before a ready flag; absent: port.fence of the GPU
-  // Keys of the bulk-synchronous schedule
+  // Keys of the bulk-synchronous schedule:
   collective::Engine engine = collective::Engine::cu;  // of the All-to-All
   std::optional<libraries::LibrarySpec> library;
   static void describe(config::Describer<EmbeddingSpec>& d);
 };
 
-// Sizes per rank and per peer.
+// Sizes that follow from the spec and the number of ranks.
 struct EmbeddingSizes {
   EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks);
   std::int64_t samples_per_rank;  // of the global batch
@@ -54,7 +56,7 @@ struct EmbeddingSizes {
   Bytes bytes_per_peer;
 };
 
-// The All-to-All of the results.
+// Returns the All-to-All that brings the results to their ranks.
 collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks);
 
 // Returns what is wrong with the sizes and what would be right; nothing if they fit the machine.
@@ -70,17 +72,20 @@ struct Walk {
   std::int64_t workgroups = 1;  // workgroups on the GPU at once, which work on neighbouring tasks
 };
 
-// Demands of gathering one output vector, which is the unit of work. The caller adds the store of the result.
+// Returns the demands of gathering one output vector, which is the unit of work. The caller adds the store of the
+// result.
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
                                  const Walk& walk);
 
-// Share of the results stored to a GPU's memory, by itself and by its peers, that the caches write to memory before the
-// kernel ends. `gather` is the shape of one vector.
+// Returns the share of the results in a GPU's memory that the caches write to memory before the kernel ends. The GPU
+// itself and its peers have stored these results. `gather` is the shape of one vector.
 double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, const program::PhaseShape& gather);
 
-// The first tasks of a GPU's workgroups run in step: all workgroups start up and then wait for row numbers, and the
-// memory is idle meanwhile. So this time is a delay (before_first_rows), and the shape of a first task (of_first_task)
-// covers only its rows. Later tasks of different workgroups are out of step, so their shape also covers this waiting.
+// The first tasks of a GPU's workgroups run in step: all workgroups start up and then wait for row numbers, while the
+// memory is idle. before_first_rows() returns the time until a workgroup requests its first rows (start_up,
+// task_overhead and the wait for row numbers), which is modelled as a delay. of_first_task() returns the shape of the
+// first task after this delay: `gather` without task_overhead and the wait. Later tasks of different workgroups are out
+// of step, so their shape contains these two times.
 Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu);
 program::PhaseShape of_first_task(program::PhaseShape gather);
 

@@ -102,7 +102,7 @@ const program::Kernel& kernel_of(const program::Program& program, std::size_t i 
   return std::get<program::Kernel>(program.queues[0].operations[i]);
 }
 
-// All steps of a workgroup.
+// Returns all steps of a workgroup.
 std::vector<Phase> steps(const program::Kernel& kernel, Rank rank, std::int64_t workgroup) {
   std::vector<Phase> all;
   for (std::uint32_t step = 0;; ++step) {
@@ -172,7 +172,7 @@ TEST(FusedEmbedding, ResultsGoTheRightWay) {
   }
 }
 
-// The destination of every task in the order in which the workgroups take them.
+// Returns the destination of every task, in the order in which the workgroups take the tasks.
 std::vector<Rank> destinations(const program::Kernel& kernel, Rank rank) {
   const std::int64_t workgroups = kernel.body->workgroups(rank);
   std::map<std::int64_t, Rank> by_number;
@@ -525,8 +525,8 @@ TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   EXPECT_NEAR(misses(4), (128 + 8.) / 264, 1e-3);
 }
 
-// 8 bags have rows of 256 B, so 16 KiB in flight are 8 rows of each bag. Bags of 20 rows take three batches. Shorter
-// bags request less.
+// With 16 KiB in flight, each of 8 bags has 8 rows of 256 B in flight. So bags of 20 rows take three batches. Shorter
+// bags request less at a time.
 TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   const machine::GpuSpec gpu = machine::example_gpu();

@@ -56,8 +56,8 @@ class GemmBody final : public program::KernelBody {
     phase.amount = tiles / real(launch_.tiles);
     return true;
   }
-  // The position of a workgroup in the order of the fixed tiles. With an interleave of i, the workgroups of clusters 0,
-  // i, 2 i, ... come first, then those of clusters 1, i + 1, ...
+  // Returns the position of a workgroup in the order of the fixed tiles. With an interleave of i, the workgroups of
+  // clusters 0, i, 2 i, ... come first, then those of clusters 1, i + 1, ...
   std::int64_t place(std::int64_t workgroup) const {
     const std::int64_t size = launch_.kernel.cluster_size();
     const std::int64_t clusters = launch_.workgroups / size;
@@ -67,8 +67,8 @@ class GemmBody final : public program::KernelBody {
     const std::int64_t before = turn * (clusters / launch_.interleave) + std::min(turn, longer);
     return (before + cluster / launch_.interleave) * size + workgroup % size;
   }
-  // Stream-K: every workgroup does an equal share of all steps along k. If a share ends within a tile, the workgroup
-  // also stores the tile's partial sums for the workgroup that finishes the tile.
+  // Fills `phase` with a step of Stream-K, where every workgroup does an equal share of all steps along k. If a share
+  // ends within a tile, the workgroup also stores the tile's partial sums for the workgroup that finishes the tile.
   bool share_step(std::uint32_t step, program::Phase& phase) const {
     if (step > 1) return false;
     const double share = real(launch_.tiles) / real(launch_.workgroups);
@@ -79,8 +79,8 @@ class GemmBody final : public program::KernelBody {
   GemmLaunch launch_;
 };
 
-// The kernel that adds up the partial sums of a split k. The L2 still holds as many of them as the main kernel has not
-// written back to memory.
+// Returns the kernel that adds up the partial sums of a split k. The L2 still holds those partial sums that have not
+// been written back to memory during the main kernel.
 program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch) {
   constexpr std::int64_t threads = 512, most_workgroups = 512;
   const double elements = real(spec.m) * real(spec.n);
@@ -166,8 +166,8 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
 
 namespace {
 
-// Time for which a stage keeps its buffer in the LDS. The whole stage must arrive from the L2 and be used by the matrix
-// units before the next loads into the buffer are requested.
+// Returns the time for which a stage (the operands of one step along k) occupies its buffer in the LDS. The whole stage
+// must arrive from the L2, and the matrix units must use it, before the next loads into the buffer are requested.
 Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu,
              const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());

@@ -17,13 +17,13 @@ struct GemmSpec {
   std::int64_t k = 0;
   builder::DataType dtype = builder::DataType::bf16;
   double digits = 1;  // how much the operands' digits change between elements: 0 for zeros, 1 for random numbers
-  // The library chooses the values that are absent.
+  // If one of these values is absent, the library chooses it:
   std::optional<libraries::TileSpec> tile{};
   std::optional<libraries::ClusterSpec> cluster{};
   std::optional<std::int64_t> split_k{};
   std::optional<libraries::Schedule> schedule{};
   std::optional<std::int64_t> cus{};
-  // Operators set these; they are not keys:
+  // Only operators set the next two; they are not keys of a scenario:
   std::int64_t places_per_cu = 1;  // workgroups needed per CU
   std::int64_t row_blocks = 1;     // blocks of rows, computed one after the other
   static void describe(config::Describer<GemmSpec>& d);
@@ -44,8 +44,8 @@ struct GemmLaunch {
   program::PhaseShape store;
   double tile_of_sums = 1;  // bytes of a tile of fp32 sums / bytes of a tile as the kernel stores it
 };
-// `cus`: CUs that the queue may use. A persistent kernel has as many workgroups as these CUs hold. The library's choice
-// of the kernel does not take `cus` into account.
+// Returns the launch of a GEMM. `cus`: number of CUs that the queue may use. A persistent kernel has as many workgroups
+// as these CUs hold. The library chooses the tile, the cluster and the split of the kernel without regard to `cus`.
 GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
                      std::int64_t cus);
 

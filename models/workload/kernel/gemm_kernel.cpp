@@ -12,8 +12,8 @@ namespace {
 std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 double real(std::int64_t x) { return static_cast<double>(x); }
 
-// Times in seconds as the library estimates them. `reduction` is the time of the kernel that adds the parts of a split
-// k; the others are parts of a tile's time: arithmetic, loads from the L2, loads from memory, store.
+// Times that the library estimates, in seconds. `reduction` is the time of the kernel that adds the parts of a split k.
+// The others belong to one tile: its arithmetic, the loads of its operands from the L2 and from memory, and its store.
 struct Costs {
   double arithmetic, loads, memory, store, reduction;
 };
@@ -105,8 +105,8 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
         const TileGrid grid(shape, kernel);
         const std::int64_t held = resident_workgroups(gpu, resources_of(library, kernel), cus);
         if (held == 0) continue;
-        // The library does not choose a cluster that is larger than C, nor parts of k that are too short or that do not
-        // all run at once.
+        // The library does not choose a cluster that is larger than C. It does not split k if the parts are too short
+        // or do not all run at once.
         if (preset.cluster == nullptr && (over(shape.m, tile.m) < cluster.m || over(shape.n, tile.n) < cluster.n))
           continue;
         if (preset.split == 0 && split > 1 && (grid.tiles() > held || shape.k / split < library.shortest_part))

@@ -34,17 +34,17 @@ struct TileGrid {
   std::int64_t tiles() const { return rows * columns * parts; }
 };
 
-// Resources of a workgroup of the kernel. The LDS of a stage is sized for 16-bit elements; with wider elements a stage
-// covers less of k.
+// Returns the resources of a workgroup of the kernel. The LDS of a stage (the operands of one step along k) is sized
+// for 16-bit elements; with wider elements, a stage covers fewer elements of k.
 program::WorkgroupResources resources_of(const libraries::GemmLibrarySpec& library, const GemmKernel& kernel);
 
-// Workgroups that at most `cus` CUs hold at once; 0 if a cluster does not fit.
+// Returns the number of workgroups that at most `cus` CUs hold at once; 0 if a cluster does not fit.
 std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,
                                  std::int64_t cus);
 
-// Parameters of the kernel that are given in advance; null or 0 leaves the choice to the library. choose_kernel()
-// returns the cheapest kernel on `cus` CUs that agrees with the preset. Costs are the library's own estimates
-// (models/workload/libraries).
+// Parameters of the kernel that are given in advance. If one is null or 0, the library chooses it. choose_kernel()
+// returns the kernel that has these parameters and the lowest cost on `cus` CUs. The costs are the library's own
+// estimates (models/workload/libraries).
 struct Preset {
   const libraries::TileSpec* tile = nullptr;
   const libraries::ClusterSpec* cluster = nullptr;

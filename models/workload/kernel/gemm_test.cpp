@@ -15,8 +15,8 @@ namespace {
 using libraries::example_equipped;
 using ::testing::HasSubstr;
 
-// A GPU with 8 CUs in 2 groups, whose matrix units have 5 TFLOP/s per CU. A tile of 64 x 64 with k = 1,250 has 10.24
-// MFLOP and takes 2.048 us. The time of its loads and stores is negligible.
+// Returns a system of one GPU with 8 CUs in 2 groups, whose matrix units have 5 TFLOP/s per CU. A tile of 64 x 64 with
+// k = 1,250 has 10.24 MFLOP and takes 2.048 us. The time of its loads and stores is negligible.
 libraries::EquippedSystem system(libraries::Schedule schedule = libraries::Schedule::one_tile) {
   libraries::EquippedSystem system = example_equipped(1);
   machine::GpuSpec& gpu = system.node.gpu;
@@ -96,9 +96,11 @@ TEST(Gemm, PersistentWorkgroupsShareWhatALateOneDoesNotDo) {
       << "the late workgroup does its four tiles after the others";
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 0, of(4, 8)), 5, 0.1)
       << "ceil(32 / 7): seven workgroups do all tiles, and the late one finds none";
-  // Seven workgroups do 31 tiles, so three of them do five. The late one starts at 4 and does its one fixed tile.
+  // Until the late workgroup starts at time 4, seven workgroups are busy. They do 31 of the 32 tiles, so three of them
+  // do five. The late workgroup does its one fixed tile.
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 1, of(4, 8)), 5, 0.1);
-  // Seven workgroups do 30 tiles, so two of them do five. The late one starts at 4 and does its two fixed tiles.
+  // Seven workgroups do 30 tiles, so two of them do five. The late workgroup starts at time 4 and does its two fixed
+  // tiles.
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 2, of(4, 8)), 6, 0.1);
   EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, of(4, 8)), 5, 0.1);
 }
@@ -223,8 +225,8 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   EXPECT_NEAR(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + lost, 1);
 }
 
-// A wave of 20 tiles covers five of the ten columns in a stripe of four rows. So A is loaded twice, and B once for each
-// of three stripes.
+// A wave of 20 tiles covers five of the ten columns of a stripe of four rows. A stripe takes two waves, so A is loaded
+// twice. There are three stripes, so B is loaded three times.
 TEST(GemmTraffic, StripesMayBeHigher) {
   libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {1};

@@ -16,9 +16,10 @@ struct Side {
   double size, tile, tiles;
 };
 
-// Bytes loaded from memory if tiles follow one another along `inner`, in stripes. A stripe is as high along `outer` as
-// a wave of `wave` tiles fills, at least `stripe` tiles. `requested`: bytes that all workgroups request from the L2.
-// `k_bytes`: bytes of all elements along k. `apart`: bytes along k between the first and last workgroup of a wave.
+// Returns the bytes that are loaded from memory if tiles follow one another along `inner`, in stripes. `wave`: number
+// of tiles that run at once. A stripe has as many tiles along `outer` as a wave fills, but at least the stripe of the
+// library. `requested`: bytes that all workgroups request from the L2. `k_bytes`: bytes of all elements along k.
+// `apart`: bytes along k between the first and last workgroup of a wave.
 double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double wave, double requested, double k_bytes,
               double apart, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const double whole_rows = std::ceil(wave / inner.tiles);
@@ -33,9 +34,9 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
   const double outer_bytes = outer.size * k_bytes;
   const double inner_bytes = inner.size * k_bytes;
   const double wave_side = in_column * outer.tile + in_row * inner.tile;
-  // Every operand is loaded once. Unless the cache still holds it, the operand of the inner side is loaded again for
-  // every stripe, and the operand of the outer side for every wave of a stripe. Bytes that the workgroups of a wave
-  // share are loaded again if these workgroups are too far apart along k.
+  // Every operand is loaded once. Unless the cache still holds them, the operand of the inner side is loaded again for
+  // every further stripe, and the operand of the outer side for every further wave of a stripe. Bytes that the
+  // workgroups of a wave share are loaded again if these workgroups are too far apart along k.
   const double inner_again = (stripes - 1) * inner_bytes * (1 - found(inner_bytes + in_column * outer.tile * k_bytes));
   const double outer_again = (waves_of_stripe - 1) * outer_bytes * (1 - found(wave_side * k_bytes));
   const double once_a_wave = stripes * inner_bytes + waves_of_stripe * outer_bytes;
@@ -61,8 +62,8 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   const double requested = traffic.requested / parts;
   const double along_m = loaded(columns, rows, grid, wave, requested, k_bytes, apart, gpu, library);
   const double along_n = loaded(rows, columns, grid, wave, requested, k_bytes, apart, gpu, library);
-  // Clusters of several tiles along m proceed along m, clusters of 1 x N along n. Kernels without clusters proceed in
-  // the direction that loads less.
+  // If clusters have several tiles along m, tiles follow one another along m; with clusters of 1 x N, along n. Without
+  // clusters, they go in the direction in which the kernel loads less.
   if (kernel.cluster_size() == 1) {
     traffic.loaded = std::min(along_m, along_n);
   } else {

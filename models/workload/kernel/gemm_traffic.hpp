@@ -1,5 +1,5 @@
-// Counts the bytes that a GEMM loads from memory: every operand once, and again where the cache has evicted it before
-// its next use.
+// Counts the bytes that a GEMM loads from memory: every operand is loaded once, and again if the cache has evicted it
+// before its next use.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct Traffic {
   double loaded = 0;     // bytes that the L2 loads from memory
 };
 
-// Traffic of a GEMM of which `resident` workgroups run at the same time. The rows of C are computed in `blocks` blocks,
-// one after the other, and each block needs all of B.
+// Returns the traffic of a GEMM of which `resident` workgroups run at the same time. The rows of C are computed in
+// `blocks` blocks, one after the other, and each block needs all of B.
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t blocks,
                      const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
 

@@ -1,4 +1,5 @@
-// The operators of this folder. Each is defined in the file of its name, the embedding operator in embedding_spec.cpp.
+// The operators of this folder. Each is defined in the file of its name, except that the embedding operator is defined
+// in embedding_spec.cpp.
 #pragma once
 
 #include "models/workload/builder/operator.hpp"

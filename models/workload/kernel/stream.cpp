@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t threads = 256;
 constexpr double loaded_at_once = threads * 16 * 4.;  // bytes of each array: four loads of 16 B per thread
 
-// Workgroup b modulo the number of workgroups does block b.
+// Block b is done by workgroup b modulo the number of workgroups.
 class StreamBody final : public program::KernelBody {
  public:
   StreamBody(double blocks, std::int64_t workgroups)

@@ -9,8 +9,8 @@
 
 namespace moire::kernel {
 
-// workgroup_a_block: one workgroup per block. grid_stride: as many workgroups as the GPU holds (n), each of which takes
-// every n-th block.
+// workgroup_a_block: one workgroup per block. grid_stride: n workgroups, as many as the GPU holds, and each of them
+// takes every n-th block.
 enum class StreamSchedule { workgroup_a_block, grid_stride };
 
 struct StreamSpec {

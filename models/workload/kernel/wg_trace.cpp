@@ -86,7 +86,7 @@ class WgTraceBody final : public program::KernelBody {
         phase.posted = true;
         return;
       case 2:
-        // Stores must be complete before the put, or before the flag is raised.
+        // The stores must be complete before the workgroup puts their data or raises the flag.
         if (task.peer == rank || (reached && !task.last_for_peer)) return;
         phase.kind = Phase::Kind::fence;
         phase.duration = deal_.fence;
@@ -103,8 +103,8 @@ class WgTraceBody final : public program::KernelBody {
   Deal deal_;
 };
 
-// Sums over the recorded rows, for comparison with the simulation. Stores are left out because their times are not
-// comparable: a trace records when they were issued, the replay when they have arrived.
+// Totals of the recorded rows, for comparison with the simulation. Stores are left out because their times are not
+// comparable: a trace records when they were issued, and the replay records when they have arrived.
 struct Recorded {
   program::PhaseTotal gather{"gather", 0, {}};
   program::PhaseTotal fence{"fence", 0, {}};  // from the end of the last task for a peer to the next task
@@ -134,8 +134,8 @@ struct Recorded {
 };
 
 // Deals tasks to their recorded workgroups. If the machine cannot hold all these workgroups at once, they would wait
-// for each other for ever. In this case the tasks are dealt in turn, in recorded order, to as many workgroups as it
-// holds.
+// for each other for ever. In this case, as many workgroups as the machine holds get the tasks in turn, in recorded
+// order.
 void deal_tasks(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pair<std::uint32_t, Task>>& in_order,
                 std::int64_t recorded, std::int64_t resident) {
   workgroups.resize(static_cast<std::size_t>(std::min(recorded, resident)));

@@ -38,8 +38,8 @@ struct WgTraceSpec {
   static void describe(config::Describer<WgTraceSpec>& d);
 };
 
-// The phase shapes of a trace's kernel. Demands that differ only in amount share a shape. Its unit of work is one
-// loaded byte, or one FLOP if the demand loads nothing.
+// The phase shapes of a trace's kernel. Demands that differ only in amount share a shape. The unit of work of a shape
+// is one loaded byte, or one FLOP if the demand loads nothing.
 class TraceShapes {
  public:
   struct Demand {
@@ -52,8 +52,8 @@ class TraceShapes {
     std::uint16_t shape = 0;
     double amount = 0;  // units of work of the shape
   };
-  // Returns the shape of the demand and the amount of work. A new shape is a copy of `made` with the demand's FLOP per
-  // byte, and is added to `shapes`. Returns nothing if there are too many shapes.
+  // Returns the shape of a demand and its amount of work. If there is no such shape yet, adds one to `shapes`: a copy
+  // of `made` with the demand's FLOP per byte. Returns nothing if there are too many shapes.
   std::optional<Use> use(const Demand& demand, const program::PhaseShape& made,
                          std::vector<program::PhaseShape>& shapes);
 

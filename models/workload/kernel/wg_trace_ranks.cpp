@@ -17,7 +17,7 @@ TraceRanks::TraceRanks(const program::WgTrace& trace, Rank ranks, RankRule rule)
   }
   if (rule == RankRule::as_recorded) return;
   // Sort the tasks into rounds: the first task of every workgroup, then the second task of every workgroup, and so on.
-  // Then the tasks for one peer form unbroken runs.
+  // In this order, the tasks for one peer form unbroken runs.
   for (auto& tasks : tasks_) {
     std::map<std::uint32_t, std::uint32_t> done;  // number of tasks so far, by workgroup
     std::vector<std::pair<std::uint32_t, const WgTraceRow*>> rounds;
@@ -92,8 +92,9 @@ std::vector<WgTraceRow> TraceRanks::tasks_of(Rank rank) const {
       }
       continue;
     }
-    // split: `times` ranks replace the recorded peer. A run whose length is a multiple of `times` is cut into equal
-    // parts, one for each of these ranks. Tasks of other runs go to these ranks in turn.
+    // A run is a sequence of tasks for the same recorded peer. split: `times` ranks replace this peer. A run whose
+    // length is a multiple of `times` is divided into equal parts, one for each of these ranks. Tasks of other runs go
+    // to these ranks in turn.
     const std::size_t length = end - begin;
     for (std::size_t i = begin; i < end; ++i, ++seen[turn]) {
       const std::size_t part = length % times == 0 ? (i - begin) / (length / times) : seen[turn] % times;

@@ -10,9 +10,9 @@
 
 namespace moire::kernel {
 
-// How to replay a trace on t times as many ranks as it was recorded on. Rank r does the tasks of recorded rank r modulo
-// the number of recorded ranks. Tasks for the k-th rank after the recorded one (k = 1, 2, ...; the rank itself comes
-// last) are for the t ranks from (k - 1) t + 1 to k t after rank r.
+// How to replay a trace of n ranks on t x n ranks. Rank r does the tasks of recorded rank q = r modulo n. Let a task of
+// rank q be for recorded rank q + k modulo n, where k = 1 is the next rank and k = n the rank itself. In the replay,
+// such tasks are for the t ranks from r + (k - 1) t + 1 to r + k t, modulo t x n.
 enum class RankRule {
   as_recorded,  // the system must have as many ranks as the trace
   split,        // the tasks for a recorded peer are divided among these t ranks: as much work per rank as recorded
@@ -26,16 +26,16 @@ class TraceRanks {
 
   // Returns why the rule does not determine the tasks of every rank; nothing if it does.
   std::optional<config::Problem> problem() const;
-  // A note that says how the replay differs from the recording; empty if it does not.
+  // Returns a note that says how the replay differs from the recording; an empty text if it does not differ.
   std::string told() const;
 
-  // Tasks of a rank, in the order in which they are dealt to its workgroups.
+  // Returns the tasks of a rank, in the order in which they are dealt to its workgroups.
   std::vector<program::WgTraceRow> tasks_of(program::Rank rank) const;
 
  private:
   program::Rank recorded() const { return trace_.header.ranks; }
-  // Position of a task's peer in the order of ranks after the task's own rank: 0 is the next rank, and the rank itself
-  // comes last.
+  // Returns the position of a task's peer among the recorded ranks, counted from the task's own rank: 0 for the next
+  // rank, and the last position for the task's rank.
   program::Rank turn_of(const program::WgTraceRow& row) const {
     return (row.peer + recorded() - row.rank - 1) % recorded();
   }
@@ -43,8 +43,8 @@ class TraceRanks {
   const program::WgTrace& trace_;
   program::Rank ranks_;
   RankRule rule_;
-  // By recorded rank. Unless the rule is as_recorded, sorted into rounds: the first task of every workgroup, then the
-  // second task of every workgroup, and so on.
+  // The tasks of each recorded rank. Unless the rule is as_recorded, they are sorted into rounds: the first task of
+  // every workgroup, then the second task of every workgroup, and so on.
   std::vector<std::vector<const program::WgTraceRow*>> tasks_;
 };
 

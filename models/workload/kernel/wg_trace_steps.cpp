@@ -120,7 +120,7 @@ class Steps {
       case Kind::work:
         return work(row, near);
       case Kind::store: {
-        // Data for another node are stored locally first. The signal that follows puts them.
+        // Data for another node are stored locally first. The signal to the same peer that follows puts them.
         if (!near) staged_[row.peer] += static_cast<double>(row.bytes);
         Phase& phase = add(Phase::Kind::work);
         phase.shape = near && row.peer != row.rank ? store_to_peer : store;

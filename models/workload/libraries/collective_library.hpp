@@ -1,5 +1,5 @@
-// The profile of a collective library (RCCL, NCCL) states how it runs collectives as kernels. The values and their
-// sources are in configs/libraries.
+// The profile of a collective library (RCCL, NCCL) states how the library runs collectives as kernels. The values and
+// their sources are in configs/libraries.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ class Describer;
 
 namespace moire::libraries {
 
-// How a message to one peer is divided among channels, and then into slots of the FIFO.
+// How a message to one peer is divided: first among channels, then into slots of the FIFO between the two ranks.
 struct MessageSpec {
   std::int64_t channels_per_peer = 1;  // largest number of channels that share the traffic with one peer
   Bytes slot;                          // size of one slot of the FIFO between two ranks
   Bytes smallest_share;                // bytes per channel: fewer channels are used rather than smaller shares
   Bytes largest_share;                 // bytes per channel: more channels are used rather than larger shares
-  // Between nodes: rate of one channel. A peer gets more than channels_per_peer channels if the GPU's NICs are faster.
+  // Rate of one channel between nodes. If the NICs of a GPU are faster than channels_per_peer channels, a peer gets as
+  // many channels as the NICs need.
   std::optional<BytesPerSecond> channel_rate{};
   static void describe(config::Describer<MessageSpec>& d);
 };
@@ -38,8 +39,8 @@ struct LowLatencySpec {
   static void describe(config::Describer<LowLatencySpec>& d);
 };
 
-// The library's own cost model of an algorithm with a protocol: time = start + hops x hop + bytes / rate. The library
-// chooses the combination with the least time.
+// The library's own estimate of the time of an algorithm with a protocol: time = start + hops x hop + bytes / rate. The
+// library chooses the algorithm and the protocol for which this time is shortest.
 struct ExpectationSpec {
   Time start;
   Time hop;                                    // to the next GPU of the node
@@ -47,18 +48,19 @@ struct ExpectationSpec {
   double port_share = 1;                       // share of the GPU's port that the algorithm uses
   std::optional<BytesPerSecond> at_most{};     // with one node: upper bound of the rate
   std::vector<BytesPerSecond> ring_at_most{};  // upper bound of the rate per ring (two channels) with 1 node, 2, ...
-  // With several nodes:
+  // The next four values hold with several nodes:
   std::optional<Time> hop_in_node{};      // replaces `hop`
   double latency_factor = 1;              // multiplies start and hops of an all-reduce
   std::optional<double> network_share{};  // share of the NICs' bandwidth; absent: port_share
-  // Upper bound of the rate with 2 nodes, 3 nodes, ...; the last entry holds for all larger numbers.
+  // Upper bounds of the rate with 2 nodes, 3 nodes, and so on; the last entry holds for all larger numbers of nodes.
   std::vector<BytesPerSecond> network_at_most{};
-  // Factors on the rate of an all-reduce smaller than 128 B, 256 B, 512 B, ...; 1 beyond the last entry.
+  // Factors on the rate of an all-reduce smaller than 128 B, 256 B, 512 B, and so on. For larger sizes the factor is 1.
   std::vector<double> size_factors{};
   static void describe(config::Describer<ExpectationSpec>& d);
 };
 
-// Size of the chunks of trees. It is halved while a channel has few chunks, so that all levels of a tree work at once.
+// Size of the chunks of trees. The size is halved while a channel has few chunks, so that all levels of a tree work at
+// once.
 struct TreeChunkSpec {
   Bytes most;              // largest chunk
   std::int64_t slots = 1;  // chunks that a FIFO holds
@@ -70,7 +72,8 @@ struct TreeChunkSpec {
   static void describe(config::Describer<TreeChunkSpec>& d);
 };
 
-// How a channel moves data: in chunks, divided into slices, each of which takes a slot of the FIFO between two ranks.
+// How a channel moves data. Data move in chunks. A chunk is divided into slices, and a slice takes one slot of the FIFO
+// between two ranks.
 struct ProtocolSpec {
   std::int64_t threads = 0;                   // per workgroup (channel)
   Bytes chunk;                                // bytes of data in one step of an algorithm
@@ -79,8 +82,8 @@ struct ProtocolSpec {
   std::optional<TreeChunkSpec> tree_chunk{};  // for trees; replaces chunk, slices and slots
   std::int64_t slots = 1;                     // slices that a FIFO holds
   double wire = 1;                            // bytes that travel per byte of data
-  // True: every line holds data and a flag, and the receiver sees each line when it arrives. False: a flag follows each
-  // slice.
+  // True: data are sent in lines. Each line holds data and a flag, so the receiver sees a line as soon as it arrives.
+  // False: the sender raises a flag after each slice.
   bool lines = false;
   Bytes bytes_in_flight;   // bytes of data per workgroup
   Time batch_pause{};      // with lines: time between two batches of loads, in addition to the memory's time
@@ -88,8 +91,8 @@ struct ProtocolSpec {
   Time posting{};          // per slice: part of fence and flag for which the workgroup does not wait
   Time empty_slice{};      // per slice without data (in small chunks): poll, barrier, flag
   double step_spread = 0;  // relative variation of step_overhead from slice to slice, up and down
-  // Smallest share of the collective's bytes for a channel: smallest_share, plus smallest_share_per_rank for each rank
-  // (once for trees). A collective uses fewer channels rather than smaller shares.
+  // A channel gets at least this share of the bytes of a collective: smallest_share + smallest_share_per_rank x ranks
+  // (trees: smallest_share + smallest_share_per_rank). A collective uses fewer channels rather than smaller shares.
   Bytes smallest_share{};
   Bytes smallest_share_per_rank{};
   Bytes cell;  // a channel's share is a multiple of the data that cause this many bytes of traffic
@@ -100,11 +103,12 @@ struct ProtocolSpec {
 // Number of channels with several nodes: as many rings as the NICs of a node can feed, with two channels each.
 struct NetworkRingsSpec {
   BytesPerSecond rate;  // largest bandwidth of a NIC that one ring gets
-  // If there are at most `few` rings and a NIC has at least the bandwidth `doubled_from`, their number is doubled.
+  // If there are at most `few` rings and a NIC has at least the bandwidth `doubled_from`, the number of rings is
+  // doubled.
   BytesPerSecond doubled_from;
   std::int64_t few = 0;
-  // With PXN: rings leave a node through the NIC by which they entered it if all rings together take at most this share
-  // of a GPU's port.
+  // With PXN (see LibrarySpec::pxn), rings leave a node through the NIC by which they entered it. This holds if all
+  // rings together take at most this share of the bandwidth of a GPU's port.
   double port_share = 0;
   static void describe(config::Describer<NetworkRingsSpec>& d);
 };
@@ -116,14 +120,16 @@ struct NvlsBetweenSpec {
   Bytes chunk;                      // bytes of a part that a channel moves in one step
   std::optional<Bytes> deep_chunk;  // with 4 nodes or more, this replaces `chunk`
   Bytes smallest_chunk;             // size down to which the last entry of halved_below halves a chunk
-  // Numbers of chunks, in falling order. A chunk is halved once for each entry that exceeds the number of chunks that a
-  // channel has of a part. Each entry halves down to twice the size of the next entry.
+  // Numbers of chunks, in falling order. The size of a chunk is halved once for each entry that is larger than the
+  // number of chunks that a channel has of a part. The last entry halves it down to smallest_chunk, and every earlier
+  // entry down to twice the limit of the next entry.
   std::vector<double> halved_below;
   static void describe(config::Describer<NvlsBetweenSpec>& d);
 };
 
-// The switch of a node sums and copies (NVLS). A channel's threads form three groups: one copies the input to buffers
-// that the switch sums, one loads the sums and stores them to all GPUs, one copies from the buffers to the output.
+// The switch of a node sums and copies (NVLS). The threads of a channel form three groups. The first copies the input
+// to buffers that the switch sums. The second loads the sums and stores them to all GPUs. The third copies from the
+// buffers to the output.
 struct NvlsSpec {
   std::int64_t channels = 0;  // largest number of channels (workgroups)
   std::int64_t threads = 0;   // of a workgroup

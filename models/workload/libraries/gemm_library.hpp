@@ -25,19 +25,22 @@ struct TileSpec {
   static void describe(config::Describer<TileSpec>& d);
 };
 
-// Tiles along m and n of a cluster of workgroups, which load the operands that they share only once.
+// Numbers of tiles of a cluster along m and n. Each workgroup of the cluster computes one of the tiles. An operand that
+// several workgroups of the cluster need is loaded once for all of them.
 struct ClusterSpec {
   std::int64_t m = 1;
   std::int64_t n = 1;
   static void describe(config::Describer<ClusterSpec>& d);
 };
 
-// one_tile: one workgroup per tile. The other schedules launch as many workgroups as the GPU holds. With persistent,
-// workgroups take tiles one by one; with persistent_stride, they walk over the tiles in equal steps; with stream_k,
-// they share the steps along k of all tiles evenly.
+// one_tile: one workgroup per tile. The other schedules launch as many workgroups as the GPU holds. persistent: each
+// workgroup first computes its fixed tiles (fixed_tiles), and then takes one tile after another from a counter.
+// persistent_stride: workgroup w computes tiles w, w + workgroups, w + 2 workgroups, and so on. stream_k: the
+// workgroups divide the steps along k of all tiles evenly.
 enum class Schedule { one_tile, persistent, persistent_stride, stream_k };
 
-// The library's own cost model of a kernel, by which it chooses the cheapest. The simulated time may differ.
+// The library's own estimate of the cost of a kernel. The library chooses the kernel with the lowest cost. The
+// simulated time of a kernel may differ from this estimate.
 struct ChoiceSpec {
   double small_tile = 0;  // extra arithmetic, as a fraction, for each of the tile's two sides: this x 64 / side
   double loads = 1;       // weight of the time to load the operands from the L2
@@ -54,7 +57,7 @@ struct ChoiceSpec {
 
 struct GemmLibrarySpec {
   std::string name = "generic";
-  // Each entry is a kernel: m x n of its tile x step along k x stages in the LDS.
+  // Each entry describes a kernel by four numbers: m and n of its tile, the step along k, and the stages in the LDS.
   std::vector<std::string> tiles{"256x128x64x3", "128x256x64x3", "128x128x64x3", "128x64x64x3",
                                  "64x128x64x3",  "64x64x64x3",   "32x64x64x3"};
   std::vector<std::string> clusters{"1x1"};  // tiles along m x tiles along n
@@ -75,7 +78,7 @@ struct GemmLibrarySpec {
   ChoiceSpec choice;
   static void describe(config::Describer<GemmLibrarySpec>& d);
 
-  // Parsed `tiles` and `clusters`. Invalid texts are left out; describe() rejects them.
+  // Return the entries of `tiles` and `clusters` as numbers. Invalid entries are left out; describe() reports them.
   std::vector<TileSpec> kernels() const;
   std::vector<ClusterSpec> cluster_shapes() const;
 };

@@ -14,10 +14,10 @@ struct Path {
 };
 Path split_path(const std::string& path);
 
-// The spec of a section such as channels.ll; null if there is no such section.
+// Returns the description of the keys of a section such as channels.ll; null if there is no such section.
 const config::Description* section_spec(const std::string& section);
 
-// The field that a path names; null if there is no such field.
+// Returns the field that a path names; null if there is no such field.
 const config::Field* field_at(const Path& path);
 
 }  // namespace moire::libraries

@@ -1,5 +1,6 @@
-// The profile of a library whose executor runs execution plans (MSCCL++). Threads load from and store to any buffer,
-// without FIFOs. The values and their sources are in configs/libraries/mscclpp.yaml.
+// The profile of MSCCL++, a library whose executor runs execution plans: for each workgroup, a list of operations.
+// Threads load from and store to any buffer, without FIFOs. The values and their sources are in
+// configs/libraries/mscclpp.yaml.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct PlanLibrarySpec {
   Bytes vector;            // data that a thread loads at once
   Bytes packet_data;       // data in a packet
   double packet_wire = 1;  // bytes of packets per byte of data
-  // Port channels: a host thread (proxy) handles the GPU's requests; inside a node it uses the GPU's DMA engine.
+  // Port channels: a host thread (proxy) carries out the GPU's requests. Inside a node, it does this with the GPU's DMA
+  // engine.
   Time proxy_latency;  // from a request until the host thread sees it
   Time copy_call;      // time of the host thread to enqueue a copy at the engine
   static void describe(config::Describer<PlanLibrarySpec>& d);

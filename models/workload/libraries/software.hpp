@@ -29,8 +29,8 @@ struct EquippedGpu : machine::GpuSpec {
   GemmLibrarySpec gemm{};
 };
 
-// Reads the YAML node of a system or a GPU. `path` is the path of the node if it is inside another file. Reports the
-// errors of hardware and software together.
+// Return the system or the GPU that a YAML node describes. `path` is the path of the node if it is inside another file.
+// If there are errors, they report those of hardware and software together and return nothing.
 std::optional<EquippedSystem> read_system(const config::Node& node, config::Diagnostics& diagnostics,
                                           std::vector<config::Provenance>* provenance = nullptr, std::string path = {});
 std::optional<EquippedGpu> read_gpu(const config::Node& node, config::Diagnostics& diagnostics,

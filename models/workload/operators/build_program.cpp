@@ -21,8 +21,8 @@ std::vector<std::string> names() {
   return known;
 }
 
-// Removes the keys that every operation may have (MembersSpec) from the operator's mapping and returns them. Unknown
-// keys are reported here and removed, because only this function knows all keys that the mapping may have.
+// Removes from the operator's mapping the keys that every operation may have (MembersSpec), and returns them. Also
+// reports and removes unknown keys, because only this function knows all keys that the mapping may have.
 config::Node take_members(config::Node& mapping, const builder::Operator& op, config::Diagnostics& diagnostics) {
   config::Node members = mapping;
   members.entries.clear();
@@ -111,7 +111,7 @@ struct ReadQueue {
   QueueSpec spec;
 };
 
-// A list of operations is a queue without attributes.
+// Reads a queue, which is a mapping with attributes or only a list of operations.
 std::optional<QueueSpec> read_queue(const std::string& name, const config::Node& node,
                                     config::Diagnostics& diagnostics) {
   if (node.is_map()) return config::parse<QueueSpec>(node, diagnostics, nullptr, "program.queues." + name);
@@ -120,8 +120,8 @@ std::optional<QueueSpec> read_queue(const std::string& name, const config::Node&
   return spec;
 }
 
-// Returns the CUs that each queue may use, by cu_partition (reservation) and cu_limit. Reports a number that does not
-// fit at its key.
+// Returns the CUs that each queue may use, by cu_partition (reservation) and cu_limit. If a number does not fit,
+// reports an error at its key.
 std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& queues, const machine::GpuSpec& gpu,
                                                config::Diagnostics& diagnostics) {
   const std::int64_t all = gpu.compute.total_cus();

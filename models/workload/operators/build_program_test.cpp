@@ -52,7 +52,7 @@ TEST(BuildProgram, QueuesAreListsOrMapsWithAPriority) {
   EXPECT_THAT(names, ElementsAre("fused_embedding", "fused_embedding#2", "fused_embedding#3"));
 }
 
-// The known keys of an operator include those that every operation may have.
+// The message about an unknown key lists the keys of the operator and those that every operation may have.
 TEST(BuildProgram, AnUnknownKeyNamesAllThatAreKnown) {
   const auto error = [](const std::string& keys) { return build("queues: {main: [{" + keys + "}]}").errors; };
   EXPECT_THAT(error("delay: {time: 1 us, grup: tp}"), HasSubstr("unknown key 'grup' in delay; did you mean 'group'?"));
@@ -119,7 +119,7 @@ TEST(QueueAttributes, PrioritiesHaveNamesAndNumbers) {
                         "number from 0 to 16"));
 }
 
-// The example GPU has two groups of four CUs.
+// The example GPU has two groups of four CUs, and a partition takes its CUs from all groups.
 TEST(QueueAttributes, APartitionIsForItsQueueAlone) {
   const auto made = two_queues("", "cu_partition: 2, ");
   EXPECT_THAT(made->queues[0].cus, ElementsAre(1, 2, 3, 5, 6, 7));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int highest = 16;
 
-// Levels are 0 ("normal") to 16 ("high"); "low" is -1.
+// Returns the level of a priority: 0 ("normal") to 16 ("high"), or -1 ("low"); nothing if the text is none of these.
 std::optional<int> level_of(const std::string& priority) {
   if (priority == "low") return -1;
   if (priority == "normal") return 0;

@@ -13,7 +13,8 @@
 
 namespace moire::operators {
 
-// A queue that is written as a mapping. A plain list has operations only.
+// A queue that is written as a mapping. A queue that is written as a list of operations has the default values of the
+// other keys.
 struct QueueSpec {
   std::string priority = "normal";
   std::int64_t cu_partition = 0;

@@ -19,13 +19,14 @@ struct BuiltProgram {
   std::unique_ptr<program::Program> program;  // null after reporting errors
   std::vector<builder::RecordedKernel> recorded;
   std::vector<builder::Exchange> exchanges;
-  std::vector<std::string> notes;  // what operators decided and why
+  std::vector<std::string> notes;  // what operators decided and why, for reports
 };
 
 // Turns a scenario's `program:` mapping into a program for a system. Such a mapping is:
 //   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}},
 //             order: concurrent, launch: [other, main]}
-// `traces` keeps parsed WG traces for all programs that are built with it. `untried`: see builder::Builder.
+// `traces` keeps parsed WG traces for all programs that are built with it. `untried` is passed to every operator as
+// Builder::untried.
 BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
                            program::WgTraceFiles& traces, config::Diagnostics& diagnostics,
                            builder::Untried* untried = nullptr);

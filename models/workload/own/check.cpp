@@ -1,4 +1,5 @@
-// Interprets a script once before it runs, and checks its values and that every flag is raised as often as awaited.
+// Interprets a script once before it runs. Checks its values, and that every flag is raised at least as often as a wait
+// expects.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -83,7 +83,8 @@ class Compiler {
   }
   void end(const config::Place& place) { add(Op::phase, place); }  // a phase of kind nothing ends the script
 
-  // Adds consecutive slots. The first one gets the name; names that begin with _ are internal.
+  // Adds `count` consecutive slots (variables of a workgroup) and returns the index of the first one. The first slot
+  // gets the name. Names that begin with _ are internal.
   std::uint32_t slots(std::size_t count, const std::string& name, const config::Place& place) {
     const auto first = static_cast<std::uint32_t>(script_->slots.size());
     std::string why;
@@ -95,7 +96,7 @@ class Compiler {
     }
     return first;
   }
-  // Names that `inside` adds are visible within it only.
+  // Calls `inside`, and then hides the names that it added.
   template <class Inside>
   void scope(const Inside& inside) {
     const std::size_t names = script_->names.count(), first = script_->slot_names.size();
@@ -356,8 +357,8 @@ class Compiler {
   }
 
   // Visits peers in an order that is relative to the rank, so that no two ranks visit the same peer in the same turn.
-  // The order begins with the next rank, within the node or among all ranks. With `others`, it goes node by node and
-  // begins with the next node.
+  // The order begins with the rank after this one, in the node (`node`) or among all ranks (`all`). With `others`, the
+  // order goes node by node and begins with the node after this one.
   void peers(const ForPeersSpec& peers, const config::Node& node, std::uint32_t depth) {
     const std::string turn = fmt::format("_turn_{}", turns_++);  // internal: begins with _
     const auto text = [&](std::string formula) { return FormulaText{std::move(formula), node.place}; };

@@ -21,15 +21,16 @@ struct NamedFlags {
   program::FlagBlock block;
 };
 
-// Returns the names that have the same value for all workgroups, including the names of the kernel's `let`. Returns
-// nothing after reporting errors.
+// Returns the names that have the same value for all workgroups, including the names of the kernel's `let`. If there
+// are errors, reports them and returns nothing.
 std::optional<Names> constants_of(const OwnKernelSpec& spec, const builder::Builder& build,
                                   const program::WorkgroupResources& resources, const config::Node& node,
                                   config::Diagnostics& diagnostics);
 
 inline constexpr double most_demand = 1e18;  // largest demand of a phase, and largest value of a `let`
 
-// Returns the value of a formula of constants; nothing after reporting a value outside [low, high].
+// Returns the value of a formula of constants. If the value is outside [low, high], reports an error and returns
+// nothing.
 std::optional<double> constant(const FormulaText& text, std::string_view key, const Names& constants, double low,
                                double high, config::Diagnostics& diagnostics);
 

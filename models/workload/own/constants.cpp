@@ -1,4 +1,4 @@
-// Names and formulas whose values are the same for all workgroups.
+// Evaluates names and formulas whose values are the same for all workgroups.
 #include <fmt/format.h>
 
 #include "models/workload/own/compile.hpp"

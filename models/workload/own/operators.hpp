@@ -1,4 +1,4 @@
-// The operator of this folder.
+// Declares the operator `kernel`, a kernel that a scenario describes.
 #pragma once
 
 #include "models/workload/builder/operator.hpp"

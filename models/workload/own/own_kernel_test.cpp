@@ -46,7 +46,7 @@ replay::Result run(const std::string& kernel, const EquippedSystem& system = exa
   return replay::run(system, *built.program);
 }
 
-// The totals from which a phase's metrics are computed, by the name of the phase.
+// By name of a phase: how often the phase ran, and its total time in ps.
 using Totals = std::map<std::string, std::pair<std::uint64_t, std::int64_t>>;
 Totals totals(const replay::Result& result) {
   Totals all;
@@ -72,7 +72,8 @@ std::string work(const program::PhaseShape& shape, const std::string& more) {
       shape.mixed_stores < 0 ? "" : fmt::format(", mixed_stores: {:.17g}", shape.mixed_stores), more);
 }
 
-// The fused embedding operator (task order peer_by_peer) written as a custom kernel with formulas.
+// Returns the YAML of a custom kernel with formulas that does the same as the fused embedding operator (task order
+// peer_by_peer).
 std::string embedding_kernel(const EquippedSystem& system, const kernel::EmbeddingSpec& spec) {
   program::Program program(static_cast<Rank>(system.ranks()));
   program.queues.resize(1);
@@ -241,18 +242,18 @@ TEST(OwnKernel, WaitsStandWhereTheyAreWritten) {
       "        - if: {when: rank == 1, do: [{pause: {time: 100 us}}]}\n        - for_peers: {each: p, do: [{signal: "
       "{to: p, flag: go}}]}\n";
   const std::string wait = "        - wait: {flag: go, count: 1}\n";
-  const std::string math = "        - math: {flop: 1e7}\n";  // 10 us
+  const std::string math = "        - math: {flop: 1e7}\n";  // takes 10 us
   EXPECT_GT(run(head + late + wait + math).rank_end[0], run(head + late + math + wait).rank_end[0] + Time::from_us(9));
 }
 
 TEST(OwnKernel, TilesFromACounterGoToWhoeverIsFree) {
-  // The first workgroup is late, so the second one takes nearly all tiles.
+  // The first workgroup begins with a pause of 50 us, so the second workgroup takes nearly all of the 10 tiles.
   const std::string kernel =
       "        {threads: 1024, workgroups: 2, steps: [{if: {when: workgroup == 0, do: [{pause: {time: 50 us}}]}}, "
       "{take: "
       "{each: tile, below: 10, do: [{math: {flop: 5e6 + tile * 0}}]}}]}\n";
   const replay::Result result = run(kernel);
-  EXPECT_EQ(totals(result).at("math").first, 20);  // on two ranks
+  EXPECT_EQ(totals(result).at("math").first, 20);  // 10 tiles on each of two ranks
   EXPECT_LT(result.end, Time::from_us(60));
 }
 

@@ -94,7 +94,8 @@ bool Script::next(Rank of, std::int64_t number_of_workgroup, Cursor& cursor, Pha
   }
 }
 
-// Checks every value where it is used. check() evaluates all of them before the simulation.
+// Completes the phase of an instruction with the values of its formulas. Throws ValueError at an invalid value. check()
+// calls this function for all workgroups before the simulation, so invalid values are found there.
 void Script::fill(const Instruction& instruction, Rank of, Phase& phase) const {
   phase = instruction.phase;
   if (instruction.second) {

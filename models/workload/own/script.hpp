@@ -1,4 +1,5 @@
-// The compiled steps of a custom kernel: instructions with jumps, which are interpreted for every workgroup.
+// The compiled steps of a custom kernel: instructions with jumps, which are interpreted for every workgroup and every
+// item. An item is one value of a `take` step, which a free workgroup takes from a counter of the GPU.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -27,7 +28,7 @@ struct Instruction {
   enum class Op : std::uint8_t {
     let,     // slots[slot] = first
     enter,   // starts a loop: slots[slot..slot + 2] = first value, bound, step; jumps to `to` if there are no values
-    next,    // adds the step; jumps to `to` if the value is below the bound
+    next,    // adds the step of the loop to its value; jumps to `to` if the value is below the bound
     unless,  // jumps to `to` if first is 0
     jump,    // jumps to `to`
     phase,   // a phase, in which time passes; a phase of kind `nothing` ends the script
@@ -39,7 +40,7 @@ struct Instruction {
   std::optional<Formula> second;  // bound of a loop; peer of a phase
   std::optional<Formula> third;   // step of a loop; index of a phase's flag
   std::optional<Formula> queue_pair, gate_index, gate_of;
-  Phase phase;                  // members that do not depend on formulas
+  Phase phase;                  // the phase without the values of formulas
   std::uint16_t own_shape = 0;  // shape used if the peer is the rank itself
   bool by_copy = false;         // a put by a DMA engine
   program::FlagBlock flag;
@@ -47,7 +48,7 @@ struct Instruction {
   config::Place place;
 };
 
-// Position of a workgroup (or an item) in the script.
+// Position of a workgroup or an item in the script.
 struct Cursor {
   std::uint32_t at = 0;    // next instruction
   std::uint32_t step = 0;  // phases returned so far
@@ -66,9 +67,9 @@ struct Script {
   std::uint32_t item_slot = 0;
   std::int64_t items = 0;
   Names names;                 // names that formulas may use
-  std::vector<double*> slots;  // variables whose values each cursor keeps
+  std::vector<double*> slots;  // variables of a workgroup, whose values its cursor keeps
   struct SlotName {
-    std::string name;         // empty: internal
+    std::string name;         // empty: a variable of the compiler, which messages do not show
     std::uint32_t begin = 0;  // range of instructions in which the name is visible
     std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
   };
@@ -84,17 +85,20 @@ struct Script {
 
   Cursor begin() const;
   Cursor begin_item(std::int64_t item) const;
-  // Computes the next phase of a workgroup (or an item). Returns false at the end of the script. Throws ValueError.
+  // Computes the next phase of a workgroup or an item. Returns false at the end of the script. Throws ValueError if the
+  // value of a formula is invalid.
   bool next(Rank of, std::int64_t workgroup, Cursor& cursor, Phase& phase) const;
-  // "rank 3, workgroup 7, tile 2": the values for which the formulas of the instruction were evaluated last.
+  // Returns the values for which the formulas of the instruction were evaluated last, such as "rank 3, workgroup 7,
+  // tile 2".
   std::string situation(std::uint32_t instruction) const;
 
  private:
   void fill(const Instruction& instruction, Rank of, Phase& phase) const;
 };
 
-// Interprets the whole script once, and reports the first invalid value and the first wait whose flag is not raised
-// often enough. `raised` receives, for each flag, the last rank that raises the flag, for deadlock reports.
+// Interprets the script for all workgroups and items of all ranks, without time. Reports the first invalid value or, if
+// all values are valid, a wait whose flag is not raised often enough. `raised` receives, for each flag, the last rank
+// that raises the flag. Deadlock reports name this rank.
 void check(const Script& script, const program::Program& program, std::vector<Rank>& raised,
            config::Diagnostics& diagnostics);
 
@@ -110,7 +114,7 @@ class ScriptBody final : public program::KernelBody {
   bool walk(std::uint64_t key, Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const;
 
   std::shared_ptr<const Script> script_;
-  // Steps are normally requested in order, so the last cursor of each workgroup is kept. Only speed depends on it.
+  // Callers normally request the steps of a workgroup in order, so its last cursor is kept. Only speed depends on it.
   mutable std::unordered_map<std::uint64_t, Cursor> cursors_;
 };
 

@@ -57,10 +57,10 @@ struct ReduceSpec {
 };
 
 // Overlapping loads, stores and arithmetic. The demands are stated per unit of work and are the same for all
-// workgroups. `amount` (the number of units) and the peer may differ.
+// workgroups. `amount` (the number of units) and the peer may differ between workgroups.
 struct WorkSpec {
   std::string name = "work";
-  std::optional<FormulaText> amount;  // units
+  std::optional<FormulaText> amount;  // number of units; absent: 1
   std::optional<FormulaText> read, write, flop;
   std::optional<FormulaText> peer, peer_read, peer_write;
   Unit unit = Unit::vector;
@@ -80,10 +80,10 @@ struct WorkSpec {
   static void describe(config::Describer<WorkSpec>& d);
 };
 
-// Only the last of several workgroups sends: each of them increments a counter, and the workgroup that raises the
-// counter to `of` continues.
+// Lets only the last of several workgroups send: each of them increments a counter, and only the workgroup that raises
+// the counter to `of` continues and sends.
 struct LastSpec {
-  std::string counter;  // name among the kernel's flags; the flag is on the rank itself
+  std::string counter;  // name of the kernel's flags; the counter is a flag of the sending rank
   std::optional<FormulaText> index;
   FormulaText of;
   static void describe(config::Describer<LastSpec>& d);

@@ -18,7 +18,7 @@ namespace {
 
 using program::Phase;
 
-// The rows of all ranks, divided into communication tiles (chunks), and how a rank gets them.
+// The rows of A of all ranks, divided into communication tiles (chunks), and how they get to the other ranks.
 struct Rows {
   RowBlocks blocks{1, 1};
   Rank neighbours = 1;  // size of a group of neighbours, the rank included
@@ -39,18 +39,19 @@ struct Rows {
   program::FlagRef flag(Rank rank, Rank source, std::int64_t chunk) const {
     return arrived.at(rank, static_cast<std::uint32_t>(source * chunks + chunk));
   }
-  // Number of times that a chunk's flag is raised: once by a copy or a put, or once by each workgroup that moves rows.
+  // Returns how often the flag of a chunk of `source` is raised at `rank`: once by a copy or a put, or once by each
+  // workgroup that moves rows.
   std::int64_t target(Rank rank, Rank source) const {
     return movers == 0 || rank % neighbours == source % neighbours ? 1 : movers;
   }
-  // Neighbour t = 1, 2, ... of rank r in its group, cyclically. Senders visit r - t (below), so that r gets rows from
-  // r + 1, r + 2, ... (above) in this order.
+  // below() and above() return rank r - t and rank r + t, counted cyclically within the group of rank r. Every rank
+  // sends to r - 1, r - 2, ..., so it gets rows from r + 1, r + 2, ... in this order.
   Rank below(Rank rank, Rank t) const {
     return rank - rank % neighbours + (rank % neighbours + neighbours - t) % neighbours;
   }
   Rank above(Rank rank, Rank t) const { return rank - rank % neighbours + (rank % neighbours + t) % neighbours; }
-  // The rank whose rows `rank` sends to its neighbours. Place 0 stands for the rank itself, place p for the rank of the
-  // same index in the p-th group after its own.
+  // Returns the rank whose rows `rank` sends to its neighbours. With place 0 it is the rank itself. With place p it is
+  // the rank of the same index in the p-th group after the rank's group.
   Rank handed_on(Rank rank, Rank place) const { return (rank + place * neighbours) % ranks(); }
 };
 
@@ -85,8 +86,8 @@ class FusedBody final : public program::KernelBody {
   std::int64_t workgroups(Rank) const override { return rows_.movers + senders() + launch_.workgroups; }
   bool turns(Rank) const override { return launch_.order.turns() && rows_.blocks.rows(0) % rows_.chunks == 0; }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    // The workgroup that puts is placed on a CU first: movers of other groups wait for its puts, and there may be few
-    // CUs.
+    // The workgroup that puts is placed on a CU first, because workgroups of other groups wait for its puts. If there
+    // are few CUs, these might otherwise be full of workgroups that wait.
     if (workgroup < senders()) return send_step(rank, step, phase);
     workgroup -= senders();
     if (workgroup < rows_.movers) return rows_.pulled ? pull_step(rank, step, phase) : push_step(rank, step, phase);
@@ -124,8 +125,8 @@ class FusedBody final : public program::KernelBody {
     phase.target = rows_.target(rank, source);
   }
 
-  // A workgroup stores its share of every chunk to the neighbours: first of the rank's own chunks, then of the chunks
-  // that other groups have put to the rank.
+  // Fills `phase` with a step of a workgroup that stores its share of every chunk to the neighbours: first of the
+  // rank's own chunks, then of the chunks that other groups have put to the rank.
   bool push_step(Rank rank, std::uint32_t step, Phase& phase) const {
     const auto peers = static_cast<std::int64_t>(rows_.neighbours - 1);
     const std::int64_t part = step % 4, number = step / 4;
@@ -133,7 +134,7 @@ class FusedBody final : public program::KernelBody {
                        within = number % std::max<std::int64_t>(1, peers * rows_.chunks);
     if (peers == 0 || place >= rows_.places()) return false;
     const Rank source = rows_.handed_on(rank, static_cast<Rank>(place));
-    // Own rows go peer by peer; a chunk from another group goes to all peers before the next chunk.
+    // The rank's own rows go peer by peer; a chunk from another group goes to all peers before the next chunk.
     const std::int64_t chunk = place == 0 ? within % rows_.chunks : within / peers;
     const auto turn = static_cast<Rank>(1 + (place == 0 ? within / rows_.chunks : within % peers));
     if (rows_.bytes(source, chunk).value == 0) return true;
@@ -198,10 +199,11 @@ class FusedBody final : public program::KernelBody {
   bool in_step_ = false;  // several tiles of a column follow each other and share the panel of B that they load
 };
 
-// Appends the copies of one stream, which serves every `streams`-th peer from `first` on. It copies the rank's own rows
-// peer by peer, then the rows that other groups have put to the rank, chunk by chunk.
+// Appends the copies of one stream. Of the peers r - 1, r - 2, ... of a rank r, it serves number `first` and then every
+// `streams`-th one. It copies the rank's own rows peer by peer, then the rows that other groups have put to the rank,
+// chunk by chunk.
 void append_copies(const builder::Builder& build, const Rows& rows, Rank first, Rank streams, program::Queue& stream) {
-  // True for the ranks whose chunk has rows; the other ranks neither copy nor wait.
+  // Returns one bit per rank: true if the chunk that the rank copies has rows. The other ranks neither copy nor wait.
   const auto with_rows = [&rows](Rank place, std::int64_t chunk) {
     auto ranks = std::make_shared<std::vector<bool>>();
     for (Rank rank = 0; rank < rows.ranks(); ++rank)
@@ -248,8 +250,9 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   kernel.shapes.resize(FusedBody::shapes);
   kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;
   kernel.shapes[FusedBody::store] = launch.gemm.store;
-  // Workgroups that have waited for different chunks stay out of step afterwards. A workgroup loads again the part of a
-  // panel of B that the caches lose between its predecessor's use and its own. The shape lone_main_loop does this.
+  // Workgroups that have waited for different chunks stay out of step afterwards. If the caches lose a part of a panel
+  // of B between its uses by two workgroups, the second workgroup loads this part again. The shape lone_main_loop
+  // contains these loads.
   program::PhaseShape& loop = kernel.shapes[FusedBody::main_loop];
   loop.residence = memory::residence(build.gpu().l2, build.gpu().memory_side_cache, build.gpu().hbm.bandwidth);
   loop.out_of_step = FusedBody::lone_main_loop;
@@ -283,7 +286,7 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
       build.system.node.nic ? static_cast<std::uint32_t>(build.system.node.nic->queue_pairs) : 1;
   const bool engines = spec.mover == Mover::copy_engine;
   kernel.body = std::make_shared<FusedBody>(launch, rows, build.gpu().port.fence, queue_pairs);
-  // The copy streams fork before the kernel and join after it.
+  // The copy streams start before the kernel. After the kernel, the queue waits for their end.
   const Rank streams = engines ? std::min(static_cast<Rank>(spec.copy_streams), rows.neighbours - 1) : 0;
   std::vector<program::Queue*> copies;
   for (Rank stream = 0; stream < streams; ++stream) copies.push_back(&build.fork("copies"));

@@ -1,11 +1,12 @@
-// Fused GEMM + ReduceScatter: the epilogue of a tile sends it to the rank that owns its rows (Flux, arXiv 2406.06858,
-// section 3.1).
+// Fused GEMM + ReduceScatter: the epilogue of a tile sends it to its owner, the rank that keeps its rows (Flux, arXiv
+// 2406.06858, section 3.1).
 //
-// With store, the epilogue stores the tile into a buffer of the owner, which has space for every source; a second
-// kernel sums. With add, it uses remote atomics on the owner's result. With pull, tiles stay in the memory of the rank
-// that computed them, and a second strand of the owner's workgroups loads and adds them. Between nodes, the GPUs of a
-// node first add up their parts of a tile on the owner's relay: the GPU that has the owner's index in this node. The
-// relay puts the sum, so that a NIC carries one sum instead of a part of each GPU.
+// With store, the epilogue stores the tile into a buffer of the owner, which has space for the tiles of every source; a
+// second kernel sums them. With add, it uses remote atomics on the owner's result. With pull, tiles stay in the memory
+// of the rank that computed them. The owner's workgroups have a second strand (wavefronts with steps of their own),
+// which loads and adds the tiles. Between nodes, the GPUs of a node first add up their parts of a tile on the owner's
+// relay: the GPU that has the owner's index in this node. The relay puts the sum, so that a NIC carries one sum instead
+// of a part of each GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,18 +42,19 @@ struct Terms {
   bool turns(Rank by) const { return launch.order.turns() && (places() == 1 || by % neighbours == 0); }
   // With add: true if the kernel itself waits for the parts of other ranks, so that it needs no second kernel.
   bool ends_alone() const { return launch.gemm.schedule != libraries::Schedule::one_tile && places() == 1; }
-  // The GPU in the node of `rank` to which `rank` sends its parts of the tiles of `owner`: the owner or its relay.
+  // Returns the GPU in the node of `rank` to which `rank` sends its parts of the tiles of `owner`: the owner or its
+  // relay.
   Rank target(Rank rank, Rank owner) const { return rank - rank % neighbours + owner % neighbours; }
-  // The owner `place` nodes after the node of `relay` for which `relay` puts sums, and the relay's flag for one of this
-  // owner's tiles.
+  // behind() returns the owner for which `relay` puts sums and which lies `place` nodes after the node of `relay`.
+  // gathered_flag() returns the relay's flag for a tile of such an owner.
   Rank behind(Rank relay, Rank place) const { return (relay + place * neighbours) % ranks; }
   program::FlagRef gathered_flag(Rank relay, Rank owner, std::uint32_t tile) const {
     const Rank place = (owner + ranks - relay) % ranks / neighbours;
     return gathered.at(relay, (place - 1) * most_tiles + tile);
   }
-  // Number of parts that an owner adds up: one of each GPU of its node, and a sum of each other node.
+  // Returns the number of parts that an owner adds up: one of each GPU of its node, and a sum of each other node.
   std::int64_t parts() const { return neighbours + places() - 1; }
-  // Number of a tile among the tiles of its owner, counted column by column.
+  // Returns the number of a tile among the tiles of its owner, counted column by column.
   std::uint32_t number_of(Rank owner, std::int64_t slot, std::int64_t column) const {
     return static_cast<std::uint32_t>(column * launch.order.slots(owner) + slot);
   }
@@ -62,9 +64,11 @@ struct Terms {
   double bytes(std::int64_t rows, std::int64_t column) const {
     return static_cast<double>(rows * launch.width(column)) * element;
   }
-  // Number of tiles of a rank, without the columns of tiles beyond C, which exist only to fill clusters.
+  // Returns the number of tiles that a rank owns. Columns of tiles beyond C, which exist only to fill clusters, do not
+  // count.
   std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.whole_columns(); }
-  // The rank that begins with the tiles of `rank` (modulo ranks). The rank before it computes them next, and so on.
+  // Returns the rank (modulo ranks) that computes the tiles of `rank` before all others do. The rank before it computes
+  // them next, and so on. With in_order, all ranks compute them at about the same time, so any rank could be the first.
   Rank makes_first(Rank rank) const { return order == BlockOrder::own_first ? rank : rank + ranks - 1; }
   double own_bytes(Rank rank, std::int64_t tile) const {
     const std::int64_t slots = launch.order.slots(rank);
@@ -86,8 +90,9 @@ class GemmBody final : public program::KernelBody {
     return strand == 0 ? this->phase(rank, workgroup, step, phase) : fetch_step(rank, workgroup, step, phase);
   }
 
-  // A tile has a main loop, stores, a fence, and a flag for each piece. If stores overlap the next main loop, fence and
-  // flags follow that loop, before the next tile needs the store buffer.
+  // Fills `phase` with a step of a workgroup. A tile has a main loop, stores, a fence, and a flag for each piece (the
+  // rows of one owner). If stores overlap the next main loop, fence and flags follow that loop, before the next tile
+  // needs the store buffer.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
@@ -136,8 +141,8 @@ class GemmBody final : public program::KernelBody {
     phase.shape = main_loop;
     phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
   }
-  // With store_beside, the share of a piece that fits into the store buffer is stored during the next main loop. The
-  // workgroup waits for the store of the rest.
+  // With store_beside, the share of a piece that fits into the store buffer is stored while the next main loop runs.
+  // The workgroup waits for the store of the rest.
   void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t step, Phase& phase) const {
     const Piece* const own = piece(tile, beside() ? step / 2 : step);
     if (own == nullptr) return;
@@ -150,7 +155,8 @@ class GemmBody final : public program::KernelBody {
     const double share = phase.posted ? terms_.buffered : beside() ? 1 - terms_.buffered : 1;
     phase.amount = share * terms_.bytes(own->rows, tile.column);
   }
-  // The fence precedes all flags of a tile, also that for the rank itself, whose second kernel reads the tile.
+  // The fence precedes all flags of a tile. The flag for the rank itself needs the fence, too, because the second
+  // kernel reads the tile.
   void fence_step(const TileOrder::Tile& tile, Phase& phase) const {
     if (piece(tile, 0) == nullptr) return;
     phase.kind = Phase::Kind::fence;
@@ -166,8 +172,9 @@ class GemmBody final : public program::KernelBody {
                                           : terms_.gathered_flag(phase.peer, own->owner, there);
   }
 
-  // add: the kernel ends when all parts of the rank's own rows have arrived; its workgroups share the waits. With one
-  // tile per workgroup, waiting workgroups would block others from the CUs, so the next kernel (SumBody) waits instead.
+  // With add, the kernel ends when all parts of the rank's own rows have arrived; its workgroups share the waits. With
+  // one tile per workgroup, workgroups that wait would keep others from the CUs, so the next kernel (SumBody) waits
+  // instead.
   bool wait_step(Rank rank, std::int64_t workgroup, std::int64_t step, Phase& phase) const {
     if (terms_.mover != Mover::add || !terms_.ends_alone()) return false;
     const std::int64_t tile = workgroup + step * terms_.launch.workgroups;
@@ -181,7 +188,7 @@ class GemmBody final : public program::KernelBody {
     phase.target = target;
   }
 
-  // pull: a workgroup waits for, loads and adds every part of its share of the rank's own tiles.
+  // With pull, a workgroup waits for, loads and adds every part of its share of the rank's own tiles.
   bool fetch_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
     const std::int64_t own = terms_.own_tiles(rank);
     if (workgroup >= own) return false;
@@ -210,9 +217,9 @@ class GemmBody final : public program::KernelBody {
   std::size_t pieces_;  // largest number of pieces of a row of tiles
 };
 
-// The second kernel. It sums the parts of each tile when all of them have arrived. The tiles that the rank puts to
-// other nodes as a relay come first, then its own tiles. With add, remote atomics have summed the parts of the node
-// already, so this kernel waits for them and adds only the sums that other nodes have put.
+// The second kernel. It sums the parts of a tile as soon as all of them have arrived. It begins with the tiles that the
+// rank, as a relay, puts to other nodes; its own tiles follow. With add, remote atomics have already summed the parts
+// of the node, so this kernel waits for them and adds only the sums that other nodes have put.
 class SumBody final : public program::KernelBody {
  public:
   enum Shape : std::uint16_t { relayed, own };
@@ -262,7 +269,7 @@ class SumBody final : public program::KernelBody {
 
 constexpr double bytes_per_load = 16;  // of a thread
 
-// Demands of adding up `summed` parts, per byte of the result.
+// Returns the demands of adding up `summed` parts, per byte of the result.
 program::PhaseShape sum_shape(const builder::Builder& build, const char* name, std::int64_t summed,
                               double result_bytes) {
   program::PhaseShape shape;
@@ -282,7 +289,7 @@ program::PhaseShape sum_shape(const builder::Builder& build, const char* name, s
 void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name) {
   const Rank ranks = build.ranks();
   GemmSpec own = own_product(spec, ranks);
-  // With one tile per workgroup, two workgroups per CU hide the store of one behind the main loop of the other.
+  // If every workgroup has one tile, two workgroups per CU hide the store of one behind the main loop of the other.
   if (own.schedule.value_or(build.system.software.gemm.schedule) == libraries::Schedule::one_tile)
     own.places_per_cu = 2;
   Terms terms{.launch = fused_launch(spec, own, build, 0)};

@@ -60,7 +60,8 @@ bool one_node(const libraries::EquippedSystem& system) {
   return static_cast<std::int64_t>(system.node.reach().peers()) + 1 == system.ranks();
 }
 
-// Checks that are the same for both operators. `buffers`: bytes that a rank needs beside its operands and its result.
+// Returns a problem that both operators can have; nothing if there is none. `buffers`: bytes that a rank needs beside
+// its operands and its result.
 template <class Spec>
 std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedSystem& system, double buffers) {
   const auto ranks = static_cast<Rank>(system.ranks());
@@ -149,8 +150,8 @@ void note_unused(const builder::Builder& build, Schedule schedule, const config:
   if (in_parts || schedule == Schedule::fused) note({"engine", "channels", "library"});
 }
 
-// Workgroups that wait for sums of other nodes must not keep the workgroups that send sums from the CUs: the ranks
-// would deadlock. So all workgroups that add must be on CUs at once.
+// Workgroups that wait for sums of other nodes must not keep the workgroups that send sums from the CUs; otherwise the
+// ranks would deadlock. So all workgroups that add must be on CUs at once. Returns a problem if they do not fit.
 std::optional<Problem> check_places(const builder::Builder& build, const GemmReduceScatterSpec& spec) {
   const std::int64_t places = builder::resident_workgroups(build, sum_resources);
   if (spec.schedule != Schedule::fused || one_node(build.system) || spec.sum_workgroups <= places) return std::nullopt;

@@ -1,6 +1,6 @@
 // The split schedule, as in the user buffers of TransformerEngine: a rank runs one GEMM for each rank's block of rows,
 // while blocks are copied around a ring of the node's GPUs. The GEMMs of an all-gather alternate between two streams.
-// Those of a reduce-scatter are on one stream, with the sums between them.
+// The GEMMs of a reduce-scatter are on one stream, which also adds the partial sums.
 #include <fmt/format.h>
 
 #include "models/workload/kernel/stream.hpp"
@@ -10,7 +10,7 @@ namespace moire::tensor_parallel {
 
 namespace {
 
-// Returns, for every rank, its flag for a step of the ring.
+// Returns a function that gives the flag of a rank for a step of the ring.
 std::function<program::FlagRef(Rank)> at(const program::FlagBlock& flags, std::uint32_t step) {
   return [flags, step](Rank rank) { return flags.at(rank, step); };
 }
@@ -22,7 +22,7 @@ program::FlagBlock steps_of(builder::Builder& build, const std::string& name) {
                                   }});
 }
 
-// Copies to the next rank of the ring and raises a flag there.
+// Appends a copy to the next rank of the ring. Its end raises a flag there.
 void append_copy(const builder::Builder& build, program::Queue& stream, Bytes bytes, const program::FlagBlock& arrived,
                  std::uint32_t step) {
   const Rank ranks = build.ranks();
@@ -45,8 +45,8 @@ builder::Builder of_stream(const builder::Builder& build, program::Queue& stream
 
 }  // namespace
 
-// In step s, rank r (modulo the number of ranks) computes with the rows of rank r - s, which it got from rank r - 1,
-// and forwards them to rank r + 1.
+// In step s, rank r computes with the rows of rank r - s and forwards them to rank r + 1. From step 1 on, these rows
+// have come from rank r - 1. Ranks are counted modulo the number of ranks.
 void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
   const Rank ranks = build.ranks();
   const kernel::GemmSpec part = part_of(own_product(spec, ranks), ranks);
@@ -67,8 +67,9 @@ void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
   build.join(second, build.unique(second.name + "_joins"));
 }
 
-// In step s, rank r (modulo the number of ranks) computes its part of the rows of rank r - 1 - s and adds the partial
-// sum that rank r - 1 has sent. It forwards the result to rank r + 1. In the last step the rows are its own.
+// In step s, rank r computes its part of the rows of rank r - 1 - s. From step 1 on, it adds the partial sum that rank
+// r - 1 has sent. It sends the result to rank r + 1, except in the last step, when the rows are its own. Ranks are
+// counted modulo the number of ranks.
 void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec) {
   const Rank ranks = build.ranks();
   const kernel::GemmSpec part = part_of(own_product(spec, ranks), ranks);

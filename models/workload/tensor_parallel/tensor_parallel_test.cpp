@@ -54,7 +54,7 @@ TEST(TileOrder, PanelsAreColumnsOfBlocks) {
     for (std::int64_t n = 0; n < tiles.tiles(); ++n) {
       const TileOrder::Tile one = tiles.at(rank, n);
       EXPECT_EQ(tiles.panel(one), one.row / 2 * 3 + one.column);
-      // Two rows of tiles of a column follow each other.
+      // The two tiles that a block has in one column follow each other.
       EXPECT_EQ(tiles.panel(one), tiles.panel(tiles.at(rank, n / 2 * 2)));
     }
   }

@@ -49,7 +49,8 @@ TileOrder::Tile TileOrder::at(Rank rank, std::int64_t number) const {
   const auto block = static_cast<std::size_t>(after - begins_.begin() - 1);
   const std::int64_t within = place - begins_[block] * sizes_.columns;
   const std::int64_t rows = begins_[block + 1] - begins_[block];
-  // The last row of tiles may extend into the next block, whose rows come later.
+  // The last row of tiles of a block may extend into the next block, whose rows are needed later. So this row of tiles
+  // comes last in its block.
   const std::int64_t whole =
       rows - (rows > 1 && begins_[block + 1] * sizes_.tile_m > blocks_.first(static_cast<Rank>(block) + 1) ? 1 : 0);
   const std::int64_t beyond = within - whole * sizes_.columns;

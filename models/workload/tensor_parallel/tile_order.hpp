@@ -14,7 +14,8 @@ using program::Rank;
 // own_last: with block r + 1 (the swizzle of Flux, arXiv 2406.06858, section 4); in_order: all begin with block 0.
 enum class BlockOrder : std::uint8_t { own_first, own_last, in_order };
 
-// Divides the m rows of a matrix among ranks: block r is [floor(r m / ranks), floor((r + 1) m / ranks)).
+// Divides the m rows of a matrix among ranks. Block r has the rows from floor(r m / ranks) to floor((r + 1) m / ranks)
+// - 1.
 class RowBlocks {
  public:
   RowBlocks(std::int64_t m, Rank ranks) : m_(m), ranks_(ranks) {}
@@ -51,21 +52,22 @@ class TileOrder {
     std::int64_t row = 0, column = 0;
   };
   std::int64_t tiles() const { return sizes_.tile_rows * sizes_.columns; }
-  // Mean number of rows of tiles per block.
+  // Returns the mean number of rows of tiles per block of rows.
   double rows_of_block() const {
     const auto blocks = std::min<std::int64_t>(sizes_.ranks, sizes_.tile_rows);
     return static_cast<double>(sizes_.tile_rows) / static_cast<double>(blocks);
   }
-  // The tile that a rank computes as its `number`-th. The order is block by block, and column by column within a block.
-  // A row of tiles that extends into the next block comes after all others of its block.
+  // Returns the tile that a rank computes after `number` other tiles. The order is block by block, and column by column
+  // within a block. If the last row of tiles of a block extends into the next block, it comes after all others of its
+  // block.
   Tile at(Rank rank, std::int64_t number) const;
-  // The number of the tile's panel: one column of tiles within a block of rows. The tiles of a panel follow each other
-  // and need the same columns of B.
+  // Returns the number of the tile's panel. A panel is one column of tiles within a block of rows. The tiles of a panel
+  // follow each other and need the same columns of B.
   std::uint32_t panel(const Tile& tile) const;
   const RowBlocks& blocks() const { return blocks_; }
   const Sizes& sizes() const { return sizes_; }
 
-  // The pieces of a row of tiles; none if it lies beyond m.
+  // Returns the pieces of a row of tiles; none if the row of tiles lies beyond m.
   const std::vector<Piece>& pieces(std::int64_t row) const { return pieces_[static_cast<std::size_t>(row)]; }
   std::size_t most_pieces() const { return most_pieces_; }
   // The slots of a rank are the rows of tiles that contain rows of the rank. Returns the number of slots of a rank, the
@@ -73,7 +75,8 @@ class TileOrder {
   std::int64_t slots(Rank owner) const { return slots_[owner]; }
   std::int64_t most_slots() const;
   std::int64_t slot_rows(Rank owner, std::int64_t slot) const;
-  // True if adding the same number to all ranks changes nothing (program::KernelBody::turns).
+  // True if the order stays the same when every rank r is replaced by rank r + d (modulo the number of ranks), for
+  // every d. program::KernelBody::turns() needs this.
   bool turns() const;
 
  private:

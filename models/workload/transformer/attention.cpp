@@ -38,7 +38,7 @@ class AttentionBody final : public program::KernelBody {
 
 AttentionWork work_of(const AttentionSpec& spec, std::int64_t places) {
   const std::int64_t sequences = over(spec.tokens, spec.queries);
-  // While decoding, the query heads that share keys form one block.
+  // While decoding, the query heads that share keys and values form one block of query rows.
   const std::int64_t shared = spec.heads / spec.kv_heads;
   const bool decoding = spec.queries == 1;
   const std::int64_t rows = decoding ? shared : spec.queries;

@@ -28,7 +28,7 @@ struct AttentionWork {
   double loaded = 0;     // bytes of distinct queries, keys and values
   double written = 0;
 };
-// `places`: workgroups that the GPU holds at once.
+// Returns the work of attention on one rank. `places`: number of workgroups that the GPU holds at once.
 AttentionWork work_of(const AttentionSpec& spec, std::int64_t places);
 
 void append_attention(builder::Builder& build, const AttentionSpec& spec, const std::string& name);

@@ -196,7 +196,7 @@ collective::Collective of_library(const Exchange& exchange, Collective which, st
           .root = static_cast<program::Rank>(root)};
 }
 
-// All exchanges with the same name are reported as one.
+// Appends an exchange. Exchanges with the same name are reported as one.
 void append_exchange(builder::Builder& build, const Exchange& exchange, Collective which, std::int64_t root,
                      const std::string& name) {
   if (exchange.by == By::host) {
@@ -219,7 +219,7 @@ std::optional<Problem> check_exchange(const Exchange& exchange, Collective which
   return found;
 }
 
-// Largest number of bytes of parameters in the share of a rank.
+// Returns the largest number of bytes of parameters that a rank's share has.
 double share_of(const StepSpec& spec, const libraries::EquippedSystem& system) {
   return std::ceil(spec.all_parameters() / static_cast<double>(system.ranks())) * gradient_bytes;
 }
@@ -230,7 +230,7 @@ double share_of(const StepSpec& spec, const libraries::EquippedSystem& system) {
 class Buckets {
  public:
   explicit Buckets(double least) : least_(least) {}
-  // The size of the bucket that `gradient` completes; 0 if it completes none.
+  // Returns the bytes of the bucket that `gradient` completes; 0 if it completes none.
   double add(const Gradient& gradient) {
     open_ += gradient.parameters * gradient_bytes;
     return open_ >= least_ ? rest() : 0;
@@ -241,7 +241,7 @@ class Buckets {
   double least_, open_ = 0;
 };
 
-// A listener that only records the sizes of the buckets.
+// A listener of Layer that only records the sizes of the buckets.
 struct Sizes {
   Buckets buckets;
   std::vector<double> bytes{};
@@ -317,7 +317,7 @@ class Step {
     builder::Builder beside = quiet(stream_);
     append_exchange(beside, with_bytes(spec_.gradients, bytes), spec_.of_gradients(), 0, gradients_);
   }
-  // A builder for another queue. It has no notes, so that its decisions for each bucket are not reported.
+  // Returns a builder for another queue. It has no notes, so that its decisions for each bucket are not reported.
   builder::Builder quiet(program::Queue& queue) const {
     builder::Builder made{build_.system, build_.program, queue, build_.path};
     made.untried = build_.untried;

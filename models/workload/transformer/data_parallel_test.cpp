@@ -122,8 +122,8 @@ TEST(DataParallelStep, EveryGradientAndParameterIsSentOnce) {
     const auto keys = [&](const char* optimiser, const char* rest) {
       return step(fmt::format("layers: 2, optimiser: {}, bucket: {}, {}", optimiser, bucket, rest));
     };
-    // Around a ring of 4 ranks, each half of an all-reduce sends 3 times the buffer in total. The broadcasts of all
-    // shares together send as much.
+    // An all-reduce around a ring of 4 ranks has two halves (reduce-scatter and all-gather). In each half, the ranks
+    // together send 3 times the buffer. The broadcasts of all shares together send as much as one half.
     EXPECT_EQ(run(keys("plain", "gradients: {by: host}"), system).put_bytes, 6 * bytes);
     EXPECT_EQ(run(keys("sharded", by_host), system).put_bytes, 6 * bytes);
     EXPECT_EQ(

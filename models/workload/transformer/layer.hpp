@@ -65,7 +65,8 @@ class Layer {
     scatter("ffn_down", model.hidden, model.ffn);
   }
 
-  // Every all-gather becomes a reduce-scatter and vice versa. Gradients of weights need no communication.
+  // The backward pass has a reduce-scatter where the forward pass has an all-gather, and the reverse. Gradients of
+  // weights need no communication.
   void backward() {
     const ModelSpec& model = spec_.model;
     const std::int64_t up = model.first_matrices() * model.ffn;
@@ -91,7 +92,7 @@ class Layer {
   }
   GemmSpec product(std::int64_t n, std::int64_t k) const { return {.m = spec_.tokens(), .n = n, .k = k}; }
 
-  // A single rank has nothing to gather or to scatter for a product.
+  // With a single rank, the product needs no collective.
   void gather(const char* name, std::int64_t n, std::int64_t k) {
     if (ranks_ == 1) return tell_(name, product(n, k));
     AllGatherGemmSpec made;
@@ -117,7 +118,8 @@ class Layer {
     tell_(name, GemmSpec{.m = m, .n = n, .k = spec_.tokens()});
     tell_(Gradient{static_cast<double>(m) * static_cast<double>(n)});
   }
-  // Residual sum and norm of the rank's share of the tokens in one pass. `inputs`: tensors read in addition to the sum.
+  // One kernel computes the residual sum and the norm of the rank's share of the tokens in one pass. `inputs`: number
+  // of tensors that it reads in addition to the residual sum.
   void norm(const char* name, int inputs) {
     const double all = bytes(over(spec_.tokens()), spec_.model.hidden);
     tell_(name, kernel::StreamSpec{.read = Bytes{all * (1 + inputs)}, .write = Bytes{all * 2}});

@@ -26,7 +26,7 @@ struct ModelSpec {
   std::int64_t query_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t first_matrices() const { return gated ? 2 : 1; }  // of the feed-forward layer
-  // Parameters of one layer.
+  // Returns the number of parameters of one layer.
   double layer_parameters() const;
 };
 

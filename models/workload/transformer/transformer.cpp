@@ -1,4 +1,4 @@
-// The operator transformer: layers that run one after the other.
+// The operator `transformer` appends layers of a transformer that run one after the other.
 #include <fmt/format.h>
 
 #include "models/workload/transformer/layer.hpp"

@@ -98,7 +98,8 @@ TEST(Transformer, OneRankAloneHasNoCollective) {
   EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
 }
 
-// Backward, each GEMM of the forward pass becomes two (gradients of data and of weights), and attention stays one.
+// In the backward pass, two GEMMs (gradients of data and of weights) replace each GEMM of the forward pass; attention
+// stays one operation.
 TEST(Transformer, TrainingHasTheOperationsOfBothPasses) {
   const EquippedSystem system = example_equipped(2);
   const auto operations = [&](const char* pass) {

@@ -17,8 +17,8 @@ namespace moire::core::flow {
 
 namespace {
 
-// Settings with which SimGrid shares links plainly max-min fairly: no TCP window, no reverse traffic, no correction
-// factors of calibrated models, and times that are precise to the picosecond.
+// With these settings, SimGrid shares links max-min fairly and models nothing else: no TCP window, no reverse traffic,
+// and no correction factors of calibrated models. Times are precise to the picosecond.
 constexpr const char* faithful[] = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:0",
                                     "surf/precision:1e-12"};
 
@@ -77,7 +77,7 @@ struct FlowNetwork::Impl final : EventSink {
     starting.push_back(at);
   }
 
-  // Starts the first message of each channel that was idle. Runs when SimGrid's clock has reached Moire's.
+  // Starts the first message of each channel that was idle. Runs when SimGrid's clock has reached Moire's clock.
   void start_all() {
     const std::vector<Channels::iterator> now = std::exchange(starting, {});
     for (const auto at : now) start(at);

@@ -9,7 +9,7 @@
 // equal. SimGrid's clock is a double in seconds. Times are rounded to the nearest picosecond, and no delivery is before
 // the present time of Moire's clock. The two clocks differ by less than 1 ps while a run is shorter than an hour (2^-53
 // x 3600 s < 0.5 ps). A communication carries whole bytes (rounded up) and adds 1 ps of latency. A completion may be up
-// to 1 ps early, which is SimGrid's time precision.
+// to 1 ps early, because SimGrid's time precision is 1 ps.
 //
 // A process can have only one FlowNetwork, because SimGrid's engine is a process-wide singleton that keeps its clock. A
 // second FlowNetwork throws InvariantError, even after the first is destroyed. Run each simulation in its own process.

@@ -19,8 +19,8 @@ constexpr double MiB = 1024 * 1024;
 constexpr BytesPerSecond port{50e9};
 constexpr Time hop = Time::from_ns(500);
 
-// Leaf switches with four endpoints each under `spines` spine switches, with as much bandwidth up as down. A single
-// switch if `spines` is 0.
+// Leaf switches with four endpoints each under `spines` spine switches. A leaf switch has as much bandwidth to the
+// spine switches as to its endpoints. If `spines` is 0, there is one switch for all endpoints.
 class Switches : public Topology {
  public:
   Switches(std::uint32_t endpoints, std::uint32_t spines) : endpoints_(endpoints), spines_(spines) {
@@ -51,7 +51,7 @@ class Switches : public Topology {
 };
 
 // The messages of two sources share a link with half the bandwidth of their ports. Only the second source's messages
-// continue over one more link, which has nine times the latency.
+// continue over one more link, which has nine times the latency of each other link.
 class TwoHops : public Topology {
  public:
   std::uint32_t endpoints() const override { return 4; }

@@ -6,11 +6,11 @@
 namespace moire::core::flow {
 
 namespace {
-// SimGrid weights a flow by 1 / nominal route latency, so one value for all routes makes shares equal. The value is a
-// power of two, so that start_latency / nominal_latency is exact, and large enough for the precision of SimGrid's
-// solver.
+// The latency that SimGrid sees on every route. SimGrid weights a flow by 1 / route latency, so an equal latency on all
+// routes makes shares equal. The value is a power of two, so that start_latency / nominal_latency is exact. It is large
+// enough for the precision of SimGrid's solver.
 constexpr double nominal_latency = 0x1p-20;  // s
-// The time that a communication really waits before it takes bandwidth. If it were zero, SimGrid would give the
+// The time that a communication really waits before it takes bandwidth. With a time of zero, SimGrid would give the
 // communication another weight.
 constexpr double start_latency = 1e-12;  // s
 }  // namespace

@@ -14,7 +14,7 @@ namespace moire::core::flow {
 
 struct Platform {
   std::vector<std::string> hosts;     // sorted by name, with numbers in numerical order: node9 before node10
-  std::vector<NetworkLink> links;     // links that are on some route
+  std::vector<NetworkLink> links;     // links that are on at least one route
   std::vector<std::size_t> route_of;  // element a x hosts + b: where the route from a to b begins in `routes`
   std::vector<LinkId> routes;         // the links of all routes; a route ends where the next begins
 

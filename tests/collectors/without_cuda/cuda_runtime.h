@@ -1,5 +1,5 @@
-// Replaces the header of the CUDA toolkit on a machine without the toolkit. It has the types and empty attributes that
-// the plain C++ files of validation/ need, and nothing that runs on a GPU.
+// Replaces the header cuda_runtime.h of the CUDA toolkit on a machine without the toolkit. It has the types and empty
+// attributes that the plain C++ files of validation/ need, and nothing that runs on a GPU.
 #pragma once
 
 #define __host__

@@ -87,7 +87,8 @@ struct Bruck : CommonSpec {
       const std::int32_t count = std::min(has, n - has);
       for (std::int32_t r = 0; r < n; ++r) p.chunk(r, parts, 0, count).copy((r + n - has) % n, parts, has);
     }
-    // Copies the parts in the pieces in which they arrived; a piece may wrap around the end of the output.
+    // Copies the parts to the output. The parts that arrived in one message are copied by one operation, or by two if
+    // their places wrap around the end of the output.
     for (std::int32_t r = 0; r < n; ++r) {
       p.chunk(r, parts, 0).copy(r, output, r);
       for (std::int32_t has = 1; has < n; has *= 2) {

@@ -8,10 +8,10 @@ namespace {
 using config::Describer;
 using ir::Collective;
 
-// The rank at each position of a ring.
+// Returns, for a position of a ring, the rank at this position or the index of a chunk.
 using Member = std::function<std::int32_t(std::int32_t)>;
 
-// Adds a ring reduce-scatter to the program. Afterwards, member i holds the sum of chunk `index(i)`.
+// Adds a ring reduce-scatter of `size` members to the program. Afterwards, member i holds the sum of chunk `index(i)`.
 void ring_reduce_scatter(Program& p, std::int32_t size, const Member& member, const Member& index) {
   for (std::int32_t i = 0; i < size; ++i) {
     for (std::int32_t hop = 1; hop < size; ++hop) {

@@ -63,7 +63,8 @@ struct TwoStep : CommonSpec {
       for (std::int32_t turn = 1; turn < across; ++turn) {
         const std::int32_t to = (n + turn) % across;
         for (std::int32_t g = 0; g < gpus; ++g) {
-          // Spreads pairs of nodes over channels. Neighbouring GPUs, which may share a NIC, use different channels.
+          // Distributes the pairs of nodes among channels. Neighbouring GPUs, which may share a NIC, use different
+          // channels.
           const Placement spread{.channel = (n + to) % gpus * 2 % 28 + ranks.of(n, g) % 2 + 2};
           p.chunk(ranks.of(n, g), buffer(to), 0, gpus).copy(ranks.of(to, g), output, ranks.of(n, 0), spread);
         }
@@ -87,7 +88,7 @@ struct ThreeStep : CommonSpec {
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t across = ranks.nodes;
     const std::int32_t gpus = ranks.gpus;
-    // The GPU of `node` that carries the traffic with node `other`.
+    // Returns the GPU of `node` that carries the traffic with node `other`.
     const auto porter = [&](std::int32_t node, std::int32_t other) {
       return ranks.of(node, (node > other ? other : other - 1) % gpus);
     };

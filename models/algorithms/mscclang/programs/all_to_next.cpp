@@ -9,8 +9,9 @@ namespace {
 using config::Describer;
 using ir::Collective;
 
-// Sends a GPU's buffer to the next node in as many parts as a node has GPUs: `from` distributes the parts in its node,
-// GPU `part` sends its part to GPU `part` of the other node, and `to` collects them.
+// Sends the buffer of GPU `from` to GPU `to` of another node in as many parts as a node has GPUs. `from` distributes
+// the parts in its node, GPU `part` of this node sends its part to GPU `part` of the other node, and `to` collects the
+// parts.
 void cross(Program& p, const Ranks& ranks, std::int32_t from, std::int32_t to) {
   const std::int32_t here = from / ranks.gpus;
   const std::int32_t there = to / ranks.gpus;

@@ -32,11 +32,12 @@ struct CommonSpec {
   Refusal refuse(const Ranks&) const { return std::nullopt; }
 };
 
-// For programs in which each GPU exchanges data with many peers, using one thread block for each.
+// For programs in which each GPU exchanges data with many peers, with one thread block for each peer.
 struct PeersSpec : CommonSpec {
   bool own_receive_blocks = false;
 
-  // Names thread blocks by the peer, so that the program can place local work on them.
+  // Returns a placement on thread blocks that are numbered by the peer. The program can then place local work on the
+  // same blocks.
   Placement with_peer(std::int32_t from, std::int32_t to, std::int32_t ranks) const {
     return {.send_block = to, .recv_block = own_receive_blocks ? ranks + from : from};
   }
@@ -49,7 +50,7 @@ std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config:
                               config::Diagnostics& diagnostics);
 Options options_of(const CommonSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                    std::int32_t chunk_factor);
-// As above, for a program that names its thread blocks.
+// Returns the same options for a program that names its thread blocks.
 inline Options options_of(const PeersSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                           std::int32_t chunk_factor) {
   const CommonSpec& common = spec;

@@ -1,5 +1,5 @@
-// The phases of all-pairs algorithms, in which every GPU of a node exchanges data with every other GPU of that node.
-// All GPUs may be treated as one node. GPU g of a node sums chunks [g * size, (g + 1) * size).
+// The phases of all-pairs algorithms, in which every GPU of a node exchanges data with every other GPU of that node. A
+// program may treat all GPUs as one node. GPU g of a node sums chunks [g * size, (g + 1) * size).
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct PairsInNodes {
   std::int32_t size;
   std::function<Placement(std::int32_t from, std::int32_t to)> placed;
 
-  // Treats all GPUs as one node and uses the thread blocks of the spec.
+  // Returns the phases for all GPUs as one node, on the thread blocks that the spec chooses.
   static PairsInNodes among_all(Program& p, const Ranks& ranks, std::int32_t size, const PeersSpec& spec) {
     const std::int32_t n = ranks.all();
     return {p, {1, n}, size, [=](std::int32_t from, std::int32_t to) { return spec.with_peer(from, to, n); }};
