@@ -1,12 +1,13 @@
 // Records what the workgroups of a kernel do, step by step, as a WG trace of version 2 (docs/reference/wg-trace.md).
 // This header works with CUDA and HIP and needs nothing else of Moire. The README of this folder shows how to use it.
 //
-// A kernel gets a moire_record::Log and records each step after it, with the time at which the step began:
+// A kernel gets a moire_record::Log as a parameter. After each step it records this step, with the time at which the
+// step began:
 //   const auto since = MOIRE_NOW();
 //   ...
 //   MOIRE_WORK(log, since, task, own_rank, bytes, flop, moire_record::Unit::matrix_bf16);
-// All threads of a workgroup may call the macros; its first thread reads the clock and writes. The time therefore
-// includes the work of the other threads only if a barrier precedes the macro.
+// All threads of a workgroup may call the macros; only its first thread reads the clock and writes. So the recorded end
+// of a step includes the work of the other threads only if a barrier precedes the macro.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +28,10 @@
 #define MOIRE_RUNTIME(name) cuda##name
 #endif
 
-#define MOIRE_CHECKED(call)                                                                             \
-  do {                                                                                                  \
-    const auto moire_status = (call);                                                                   \
-    if (moire_status != MOIRE_RUNTIME(Success))                                                         \
+#define MOIRE_CHECKED(call)                                                                            \
+  do {                                                                                                 \
+    const auto moire_status = (call);                                                                  \
+    if (moire_status != MOIRE_RUNTIME(Success))                                                        \
       throw std::runtime_error(std::string(#call ": ") + MOIRE_RUNTIME(GetErrorString)(moire_status)); \
   } while (0)
 
@@ -51,17 +52,17 @@ struct Step {
 
 // The destination of a kernel's records; it is copied into the kernel as a parameter.
 struct Log {
-  Step* steps;           // [workgroup][capacity]
-  uint32_t* used;        // steps per workgroup; if it exceeds `capacity`, steps were lost
-  uint32_t* cu;          // that it ran on
-  uint32_t capacity;     // steps of a workgroup
+  Step* steps;        // [workgroup][capacity]
+  uint32_t* used;     // steps per workgroup; if it exceeds `capacity`, steps were lost
+  uint32_t* cu;       // compute unit (SM) on which each workgroup ran
+  uint32_t capacity;  // most steps that a workgroup can record
   uint32_t workgroups;
 };
 
-// Nanoseconds of the GPU's timer, which all of its CUs share.
+// Returns the time of the GPU's timer in ns. All CUs of a GPU share this timer.
 __device__ inline uint64_t now() {
 #if defined(__HIPCC__)
-  return uint64_t(wall_clock64()) * 10;  // 100 MHz on CDNA
+  return uint64_t(wall_clock64()) * 10;  // wall_clock64() counts at 100 MHz on CDNA
 #else
   uint64_t t;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
@@ -94,30 +95,31 @@ __device__ inline void add(const Log& log, Kind kind, uint64_t since, int32_t ta
 }
 
 #define MOIRE_NOW() (moire_record::first_thread() ? moire_record::now() : 0)
-// The workgroup loaded `bytes` from the memory of rank `peer` and computed at the same time.
+// Records that the workgroup loaded `bytes` from the memory of rank `peer` and computed `flop` at the same time.
 #define MOIRE_WORK(log, since, task, peer, bytes, flop, unit) \
   moire_record::add(log, moire_record::Kind::work, since, task, peer, bytes, flop, unit, -1, 0)
-// The workgroup issued stores to the memory of rank `peer`.
+// Records that the workgroup issued stores of `bytes` to the memory of rank `peer`.
 #define MOIRE_STORE(log, since, task, peer, bytes) \
   moire_record::add(log, moire_record::Kind::store, since, task, peer, bytes, 0, moire_record::Unit::none, -1, 0)
-// The workgroup waited until its stores had arrived. `rank` is the recording rank.
+// Records that the workgroup waited until its stores had arrived. `rank` is the recording rank.
 #define MOIRE_FENCE(log, since, task, rank) \
   moire_record::add(log, moire_record::Kind::fence, since, task, rank, 0, 0, moire_record::Unit::none, -1, 0)
-// The workgroup raised flag number `flag` of rank `peer`.
+// Records that the workgroup raised flag number `flag` of rank `peer`.
 #define MOIRE_SIGNAL(log, since, task, peer, flag) \
   moire_record::add(log, moire_record::Kind::signal, since, task, peer, 0, 0, moire_record::Unit::none, flag, 0)
-// The workgroup sent a message that raises flag number `flag` of rank `peer` when it has arrived.
+// Records that the workgroup sent `bytes` to rank `peer` in a message that raises flag number `flag` there on arrival.
 #define MOIRE_PUT(log, since, task, peer, bytes, flag) \
   moire_record::add(log, moire_record::Kind::put, since, task, peer, bytes, 0, moire_record::Unit::none, flag, 0)
-// The workgroup waited until its own flag number `flag` had been raised `count` times. `rank` is the recording rank.
+// Records that the workgroup waited until flag number `flag` of `rank`, the recording rank, had been raised `count`
+// times.
 #define MOIRE_WAIT(log, since, task, rank, flag, count) \
   moire_record::add(log, moire_record::Kind::wait, since, task, rank, 0, 0, moire_record::Unit::none, flag, count)
 
 namespace detail {
 
-// One thread per GPU. The initiator records the time before it sends its flag and when it sees the answer; the
-// responder records the time when it sees the flag. Both poll their own memory, so a round trip consists of two equal
-// one-way flags.
+// Runs as one thread on each of two GPUs. The initiator records the time before it sends its flag and when it sees the
+// answer. The responder records the time when it sees the flag, and answers. Both poll their own memory, so a round
+// trip consists of two flags of the same kind.
 static __global__ void ping(bool initiator, volatile uint32_t* mine, volatile uint32_t* theirs, uint32_t first,
                             int round_trips, uint64_t* stamps) {
   constexpr uint64_t limit_ns = 2'000'000'000;
@@ -129,7 +131,7 @@ static __global__ void ping(bool initiator, volatile uint32_t* mine, volatile ui
       __threadfence_system();
     }
     while (*mine != token) {
-      if (now() - sent > limit_ns) return;  // leaves zeros behind
+      if (now() - sent > limit_ns) return;  // the time stamps that are missing stay zero
     }
     const uint64_t seen = now();
     if (initiator) {
@@ -151,12 +153,12 @@ struct Kernel {
   int threads = 0;
   int registers = 0;
   long long lds_bytes = 0;
-  long long bytes_in_flight = 0;  // that a workgroup has in flight
+  long long bytes_in_flight = 0;                            // bytes that a workgroup has requested and not yet received
   std::vector<std::pair<std::string, std::string>> more{};  // key and value, kept as provenance
 };
 
-// Records on GPUs 0 to ranks - 1 of one process, which must be able to access each other's memory. Errors are
-// exceptions.
+// Records what kernels do on GPUs 0 to ranks - 1 of one process. The GPUs must be able to access each other's memory.
+// Errors are thrown as exceptions.
 class Recorder {
  public:
   Recorder(int ranks, uint32_t workgroups, uint32_t steps_of_workgroup)
@@ -190,7 +192,7 @@ class Recorder {
 
   const Log& log(int rank) const { return logs_[rank]; }
 
-  // Call before the run to record: forgets earlier records and compares the clocks.
+  // Deletes earlier records and compares the GPUs' timers. Call it before the run that you want to record.
   void clear() {
     for (int r = 0; r < ranks_; ++r) {
       MOIRE_CHECKED(MOIRE_RUNTIME(SetDevice)(r));
@@ -200,8 +202,8 @@ class Recorder {
     before_ = offsets();
   }
 
-  // Call after the run: compares the clocks again and writes the trace. Returns the latest end, in ns from the first
-  // start.
+  // Compares the GPUs' timers again and writes the trace. Call it after the run. Returns the time in ns from the first
+  // start to the last end of a step.
   long long write(const std::string& path, const Kernel& kernel) {
     const std::vector<double> after = offsets();
     std::vector<Row> rows;
@@ -252,9 +254,10 @@ class Recorder {
     static const char* const units[] = {"-", "vector_fp32", "matrix_fp16", "matrix_bf16"};
     for (const Row& row : rows) {
       const Step& s = row.step;
-      std::fprintf(file, "%s,%d,%u,%d,%u,%u,%lld,%lld,%llu,%llu,%s,%d,%u\n", kinds[int(s.kind)], row.rank, row.workgroup,
-                   s.task, row.cu, unsigned(s.peer), row.start - first, row.end - first, (unsigned long long)s.bytes,
-                   (unsigned long long)s.flop, s.flop > 0 ? units[int(s.unit)] : "-", s.flag, s.count);
+      std::fprintf(file, "%s,%d,%u,%d,%u,%u,%lld,%lld,%llu,%llu,%s,%d,%u\n", kinds[int(s.kind)], row.rank,
+                   row.workgroup, s.task, row.cu, unsigned(s.peer), row.start - first, row.end - first,
+                   (unsigned long long)s.bytes, (unsigned long long)s.flop, s.flop > 0 ? units[int(s.unit)] : "-",
+                   s.flag, s.count);
     }
     const bool failed = std::ferror(file) != 0;
     if (std::fclose(file) != 0 || failed) throw std::runtime_error(path + " was not written completely");
@@ -273,7 +276,7 @@ class Recorder {
     double offset, round_trip;
   };
 
-  // Timer of each GPU minus that of GPU 0, as the mean of both directions.
+  // Returns the timer of each GPU minus that of GPU 0, in ns. The result is the mean of flags sent in both directions.
   std::vector<double> offsets() {
     std::vector<double> found(ranks_);
     round_trip_ns_ = 0;
@@ -292,17 +295,18 @@ class Recorder {
     for (const int r : {responder, initiator}) {
       MOIRE_CHECKED(MOIRE_RUNTIME(SetDevice)(r));
       MOIRE_CHECKED(MOIRE_RUNTIME(Memset)(stamps_[r], 0, sizeof(uint64_t) * 2 * kTrips));
-      detail::ping<<<1, 1>>>(r == initiator, mailbox_[r], mailbox_[r == initiator ? responder : initiator], first, kTrips,
-                             stamps_[r]);
+      detail::ping<<<1, 1>>>(r == initiator, mailbox_[r], mailbox_[r == initiator ? responder : initiator], first,
+                             kTrips, stamps_[r]);
       MOIRE_CHECKED(MOIRE_RUNTIME(GetLastError)());
     }
     for (const int r : {responder, initiator}) {
       MOIRE_CHECKED(MOIRE_RUNTIME(SetDevice)(r));
       MOIRE_CHECKED(MOIRE_RUNTIME(DeviceSynchronize)());
-      MOIRE_CHECKED(MOIRE_RUNTIME(Memcpy)((r == initiator ? sent : seen).data(), stamps_[r], sizeof(uint64_t) * 2 * kTrips,
-                                          MOIRE_RUNTIME(MemcpyDeviceToHost)));
+      MOIRE_CHECKED(MOIRE_RUNTIME(Memcpy)((r == initiator ? sent : seen).data(), stamps_[r],
+                                          sizeof(uint64_t) * 2 * kTrips, MOIRE_RUNTIME(MemcpyDeviceToHost)));
     }
-    // In the first tenth, both kernels are still starting. Using only the fastest eighth excludes delayed round trips.
+    // The first tenth of the round trips is left out, because both kernels are still starting. Of the others only the
+    // fastest eighth counts, which excludes delayed round trips.
     std::vector<std::pair<double, double>> trips;  // time and offset
     for (int i = kTrips / 10; i < kTrips; ++i) {
       if (sent[2 * i + 1] == 0 || seen[2 * i] == 0)

@@ -1,5 +1,5 @@
-// Times broadcasts along a chain of ranks whose chunks are forwarded by host threads, plain and compressed, through
-// peer memory and through host memory.
+// Times broadcasts along a chain of ranks, plain and compressed, through peer memory and through host memory. Host
+// threads forward the chunks.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,8 @@
 namespace {
 
 constexpr int64_t kKib = 1024, kMib = 1024 * kKib;
-// In every run the root's data begin at another offset, so that data left over from the previous run are wrong.
+// In every run the root's data begin at another offset, so that data left over from the previous run are detected as
+// wrong.
 constexpr int64_t kShift = 64 * kKib;
 constexpr uint32_t kShifts = 8;
 constexpr int64_t kData = Chain::kMost + kShift * kShifts;
@@ -60,9 +61,9 @@ class Bench {
       CUDA_CHECK(cudaMalloc(&gpu.flush, kFlushBytes));
       CUDA_CHECK(cudaMemset(gpu.flush, 0, kFlushBytes));
       CUDA_CHECK(cudaMalloc(&gpu.wrong, sizeof(unsigned long long)));
-      // The values that every rank must receive: the root's values, or the result of coding them as often as the chain
-      // does. Each GPU computes them itself, which also loads the codec's kernels. ZFP's blocks are independent of each
-      // other, so neither the chunks nor the offset of the data change the result.
+      // right[{rate, n}] holds the values that a rank must receive: the root's values after they were compressed and
+      // decompressed n times. Each GPU computes them itself, which also loads the codec's kernels. ZFP's blocks are
+      // independent of each other, so neither the chunks nor the offset of the data change the result.
       char* coded = nullptr;
       CUDA_CHECK(cudaMalloc(&coded, size_t(kData)));
       gpu.right[{32, 0}] = buffer();
@@ -82,7 +83,8 @@ class Bench {
     });
   }
 
-  // Coding must change the data, but only slightly: data that coding leaves unchanged would prove nothing.
+  // Ends the program unless coding changes the data, but only slightly. If coding left the data unchanged, the check of
+  // a broadcast could not tell coded from uncoded data.
   void check_codecs(const Codecs& codecs) {
     for (const auto& [rate, codec] : codecs) {
       const unsigned long long changed = wrong(0, gpu_[0].right[{32, 0}], gpu_[0].right[{rate, 1}], kData);
@@ -100,7 +102,7 @@ class Bench {
 
   void use_data(int64_t shift) { chain.set_data(gpu_[0].right[{32, 0}] + shift); }
 
-  // Returns the time in us, or a negative number if a rank received wrong data.
+  // Runs a broadcast. Returns its time in us, or a negative number if a rank received wrong data.
   double run(const Broadcast& b, const Codecs& codecs) {
     const int64_t shift = kShift * (++runs_ % kShifts);
     for (int r = 1; r < b.ranks; ++r) {
@@ -170,8 +172,8 @@ std::FILE* open_file(const std::string& path) {
   return file;
 }
 
-// Times single steps on a rank that does nothing else, in us: the host's call, and from the call until the host sees
-// the end.
+// Times single steps on a rank that does nothing else. Writes two times of each step in us: of the host's call, and
+// from the call until the host sees the end of the step.
 void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, int gpus, const std::string& command) {
   std::FILE* file = open_file(path);
   std::fprintf(file, "# moire-broadcast-facts 1\n");
@@ -256,8 +258,8 @@ int main(int argc, char** argv) {
   bench.check_codecs(codecs);
   if (!facts.empty()) write_facts(facts, bench, codecs, c.gpus(), command);
 
-  // Every round visits all cases in another order, so that a drift of the clocks affects all cases alike. The first
-  // round does not count.
+  // Every round runs all cases in another order, so that a drift of the clocks affects all cases alike. The first round
+  // does not count.
   std::vector<std::vector<double>> us(cases.size());
   std::vector<bool> failed(cases.size());
   std::vector<size_t> order(cases.size());

@@ -1,4 +1,4 @@
-// Reads the broadcasts to measure from a CSV file.
+// Reads from a CSV file which broadcasts to measure.
 #pragma once
 
 #include <string>
@@ -13,6 +13,6 @@ struct Case {
 
 inline constexpr const char* kGridColumns = "link,compression,ratio,ranks,bytes,chunks,streams,use";
 
-// The cases of `use` ("": all cases) that `gpus` GPUs can run; the first and the last rank may share a GPU. Prints
-// every error as file:line: what is wrong, and ends the program with status 2 if there was one.
+// Returns the cases of `use` ("": all cases) that `gpus` GPUs can run; the first and the last rank may share a GPU.
+// Prints every error as file:line: what is wrong, and ends the program with status 2 if there was one.
 std::vector<Case> read_grid(const std::string& path, const std::string& use, int gpus);

@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kLongest = 5;  // seconds; a run that takes longer is regarded as hanging
 
-// The codec writes whole words. A coded chunk begins at the offset of its plain values, scaled by the ratio.
+// Returns the bytes to which `plain` uncompressed bytes are coded. A coded chunk begins at the offset of its
+// uncompressed values times rate / 32.
 int64_t coded_bytes(const Broadcast& b, int64_t plain) { return plain * b.rate / 32; }
 
 bool is_wait(Action action) { return action == Action::wait_arrived || action == Action::wait_coded; }
@@ -112,7 +113,8 @@ Chain::~Chain() {
   }
 }
 
-// The steps of every stream. Of each kind of work, stream s handles the chunks s, s + streams, s + 2 x streams, ...
+// Fills the list of steps of every stream. With n streams per kind of work (compress, send, decompress), stream s
+// handles the chunks s, s + n, s + 2n, ...
 void Chain::plan(const Broadcast& b) {
   for (int r = 0; r < ranks(); ++r) {
     std::vector<std::unique_ptr<Stream>>& streams = rank_[size_t(r)]->streams;
@@ -190,7 +192,8 @@ void Chain::serve(int rank, uint32_t run) {
   own.end = now_seconds();
 }
 
-// Executes steps until the stream has to wait; returns true when the stream has no more steps.
+// Executes steps of `stream` until it has to wait for the GPU or for another rank. Returns true if it has no more
+// steps.
 bool Chain::advance(int rank, Stream& stream, uint32_t run) {
   Rank& own = *rank_[size_t(rank)];
   if (stream.busy) {

@@ -1,6 +1,6 @@
-// A broadcast along a chain of ranks, in chunks. As in GPU-aware MPI, one host thread of each rank waits for chunks,
-// calls the codec and forwards the chunks. The thread polls the rank's streams in turn and starts a stream's next step
-// when its previous step has ended.
+// A broadcast along a chain of ranks, in chunks. As in GPU-aware MPI, each rank has one host thread, which waits for
+// chunks, calls the codec and forwards the chunks. The thread polls the rank's streams in turn. When the current step
+// of a stream has ended, the thread starts the stream's next step.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,8 +23,8 @@ inline const std::vector<std::string> kLinkNames = {"peer", "host"};
 
 enum class Compression {
   off,
-  every_hop,  // one stream of each rank decompresses, compresses and sends chunks, one call after the other
-  root,       // the root compresses; the others forward the coded chunks and decompress them on another stream
+  every_hop,  // each rank decompresses, compresses and sends a chunk on one stream, one call after the other
+  root,       // the root compresses; the other ranks forward the coded chunks and decompress them on another stream
 };
 inline const std::vector<std::string> kCompressionNames = {"off", "every_hop", "root"};
 
@@ -35,13 +35,13 @@ struct Broadcast {
   int ranks = 2;
   int64_t bytes = 0;
   int chunks = 1;
-  int streams = 1;  // for each kind of work
+  int streams = 1;  // for each kind of work (compress, send, decompress)
 };
 
 // The memory of rank r, which is on GPU r modulo the number of GPUs.
 struct RankMemory {
   int gpu = 0;
-  const char* data = nullptr;  // source of plain sends: the root's values, or `plain`
+  const char* data = nullptr;  // what the rank sends without compression: at the root its values, elsewhere `plain`
   char* plain = nullptr;       // where the received values are stored
   char* came = nullptr;        // coded chunks received from the previous rank
   char* coded = nullptr;       // chunks that this rank coded
@@ -62,7 +62,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Enqueues the GPU's work for a step: a call of the codec, or a copy.
+  // Enqueues the GPU's work of `step`: a call of the codec, or a copy. Waiting steps have none.
   void enqueue(const Broadcast& b, Step step, Codec* codec);
   // True if the step's work has ended.
   bool idle() const;
@@ -76,15 +76,15 @@ class Stream {
 
   const RankMemory& own_;
   const RankMemory* next_;
-  cudaStream_t work_ = nullptr, into_next_ = nullptr;  // the second event belongs to the next GPU
+  cudaStream_t work_ = nullptr, into_next_ = nullptr;  // into_next_ is on the next rank's GPU
   cudaStream_t last_ = nullptr;                        // the stream whose work ends last
   cudaEvent_t outside_ = nullptr;
 };
 
-// The memory and the threads of all ranks. Every run begins at a moment common to all threads.
+// The memory and the host threads of all ranks. In every run all threads may begin at the same moment.
 class Chain {
  public:
-  static constexpr int64_t kMost = int64_t{256} << 20;  // plain bytes of a broadcast
+  static constexpr int64_t kMost = int64_t{256} << 20;  // largest size of a broadcast, in uncompressed bytes
   static constexpr int kMostStreams = 4, kMostChunks = 64;
 
   Chain(int gpus, int ranks);
@@ -94,17 +94,17 @@ class Chain {
 
   int ranks() const { return int(memory_.size()); }
   const RankMemory& memory(int rank) const { return memory_[size_t(rank)]; }
-  // A stream for timing single steps, without threads.
+  // Returns a stream of `rank` on which the caller can time single steps, without the host threads.
   Stream& stream(int rank) { return *rank_[size_t(rank)]->streams[0]; }
   void set_data(const char* data) { memory_[0].data = data; }  // the root's, on GPU 0
-  // Returns the time in us from the moment at which all threads may begin until the last thread has seen the end of its
-  // rank's work. `codec` is null without compression.
+  // Runs a broadcast. Returns the time in us from the moment at which all threads may begin until the last thread has
+  // seen the end of its rank's work. `codec` is null if nothing is compressed.
   double run(const Broadcast& b, Codec* codec);
 
  private:
   struct Rank {
     std::vector<std::unique_ptr<Stream>> streams;
-    // number of the last run that raised the flag
+    // flags of the chunks; the value of a flag is the number of the last run that raised it
     std::atomic<uint32_t> arrived[kMostChunks] = {}, coded[kMostChunks] = {};
     double end = 0;
     std::thread thread;

@@ -1,5 +1,5 @@
-// Times codecs on one GPU: alone for several sizes and rates, several calls at the same time, beside a GEMM, and as the
-// host sees the calls.
+// Times codecs on one GPU: single calls of several sizes and rates, several calls at the same time, and calls beside a
+// GEMM. Also measures how long a call takes on the host.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -31,7 +31,8 @@ constexpr int kLanes = 8;
 constexpr uint64_t kHoldNs = 10'000;  // delay of the second release
 constexpr int kWarmUps = 2;
 
-// `value_bytes` is 4 for fp32 and 2 for bf16, which is the upper half of the fp32 value.
+// Writes `count` pseudo-random values. `value_bytes` is 4 for fp32 and 2 for bf16; a bf16 value is the upper half of
+// the fp32 value.
 __global__ void fill_weights(void* out, int64_t count, int value_bytes, uint32_t seed) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
     const float value = normal(uint64_t(i), seed);
@@ -42,8 +43,8 @@ __global__ void fill_weights(void* out, int64_t count, int value_bytes, uint32_t
   }
 }
 
-// Finds the largest difference relative to the largest value (both are kept as the bits of a float, which sort like the
-// numbers themselves), and the sum of squares.
+// Finds the largest difference (most[0]), the largest value (most[1]) and the sum of the squared differences. `most`
+// holds the bits of floats, because the bits of positive floats sort like the numbers.
 __global__ void compare(const void* a, const void* b, int64_t count, int value_bytes, unsigned* most, double* squares) {
   float difference = 0, largest = 0;
   double square = 0;
@@ -71,7 +72,7 @@ __global__ void hold(uint64_t ns) {
 enum class Operation { compress, decompress, reduce };
 const char* const kNames[] = {"compress", "decompress", "decompress_reduce_compress"};
 
-// The work of one lane (stream) in a run. Several lanes begin together.
+// The work of one lane (a stream) in a run. All lanes of a run begin together.
 struct Part {
   Operation work;
   std::string codec;  // name in Bench::codecs
@@ -80,7 +81,7 @@ struct Part {
 struct Case {
   std::string kind;  // alone, streams, beside
   std::vector<Part> parts;
-  const ComputeShape* shape = nullptr;  // a GEMM beside them
+  const ComputeShape* shape = nullptr;  // of the GEMM that runs beside the codecs
   Gemm* gemm = nullptr;
   bool gemm_first = true;
   std::vector<double> whole, codec_end, gemm_end;
@@ -106,7 +107,8 @@ class Bench {
     CUDA_CHECK(cudaMalloc(&most_, 2 * sizeof(unsigned)));
     CUDA_CHECK(cudaMalloc(&squares_, sizeof(double)));
     fill(4);
-    // CUDA loads a kernel at its first launch, and this must not happen behind a gate.
+    // CUDA loads a kernel at its first launch. This must not happen while a gate holds the GPU, so all kernels run once
+    // now.
     *static_cast<volatile uint32_t*>(host_) = ++epoch_;
     open_gate();
     hold<<<1, 1, 0, gate_>>>(0);
@@ -124,7 +126,8 @@ class Bench {
     CUDA_CHECK(cudaDeviceSynchronize());
   }
 
-  // Compresses and decompresses, and ends the program if the result differs from the input by too much.
+  // Compresses and decompresses `bytes` of data. Sets `ratio` (input bytes over coded bytes), and the largest and the
+  // rms error (`worst`, `rms`), both divided by the largest value. Ends the program if `worst` is too large.
   void check(const std::string& name, int64_t bytes, double& ratio, double& worst, double& rms) {
     Codec& codec = *codecs[name][0];
     fill(codec.value_bytes());
@@ -147,7 +150,8 @@ class Bench {
     CUDA_CHECK(cudaMemcpy(&squares, squares_, sizeof squares, cudaMemcpyDeviceToHost));
     worst = double(most[0]) / double(most[1]);
     rms = std::sqrt(squares / double(count)) / double(most[1]);
-    // Fixed rates below 8 bits per value keep little more than the exponent of a block.
+    // With fewer than 8 bits per fp32 value (ratio above 4), ZFP keeps little more than a block's exponent, so the
+    // error is not checked.
     if (!std::isfinite(worst) || (codec.lossless() ? worst > 0 : ratio <= 4 && worst >= 1)) {
       std::fprintf(stderr, "codec: %s of %lld B loses %g of the largest value\n", name.c_str(),
                    static_cast<long long>(bytes), worst);
@@ -155,7 +159,8 @@ class Bench {
     }
   }
 
-  // Returns the us from the first release until codecs and GEMM have ended.
+  // Runs a case. Sets `codec_us` and `gemm_us` to the times in us from the release of the first lane until the last
+  // codec and the GEMM have ended.
   void run(const Case& one, double& codec_us, double& gemm_us) {
     for (size_t i = 0; i < one.parts.size(); ++i) {
       Codec& codec = *codecs[one.parts[i].codec][i];
@@ -200,7 +205,8 @@ class Bench {
     CUDA_CHECK(cudaDeviceSynchronize());
   }
 
-  // Times on the host, in us: the call itself, and from the call until the host knows the compressed size.
+  // Appends times of the host in us for 50 calls: of the call itself (`call`), and from the call until the host knows
+  // the compressed size (`known`).
   void host(const std::string& name, bool compress, int64_t bytes, std::vector<double>& call,
             std::vector<double>& known) {
     Codec& codec = *codecs[name][0];
@@ -289,7 +295,7 @@ std::vector<ComputeShape> gemm_shapes() {
 
 int rate_of(const std::string& codec) { return codec.rfind("zfp_", 0) == 0 ? std::atoi(codec.c_str() + 4) : 0; }
 
-// "1,2,3" as numbers.
+// Returns the numbers of a list such as "1,2,3".
 std::vector<int64_t> numbers(const std::string& list) {
   std::vector<int64_t> all;
   std::stringstream stream(list);
@@ -297,7 +303,7 @@ std::vector<int64_t> numbers(const std::string& list) {
   return all;
 }
 
-// If `other_sizes` are given: calls of these sizes alone, and nothing else.
+// Returns the cases to measure. If `other_sizes` is not empty, the cases are calls of these sizes alone.
 std::vector<Case> all_cases(const std::vector<int64_t>& other_sizes, const std::vector<std::string>& codecs,
                             const std::vector<ComputeShape>& shapes, const std::vector<std::unique_ptr<Gemm>>& gemms) {
   std::vector<Case> cases;
@@ -320,7 +326,7 @@ std::vector<Case> all_cases(const std::vector<int64_t>& other_sizes, const std::
       for (const int64_t bytes : {256 * kKib, kMib, 4 * kMib, 16 * kMib})
         for (const int streams : {2, 4, 8})
           cases.push_back({"streams", std::vector<Part>(size_t(streams), {work, codec, bytes})});
-    // compress and decompress at once, as a rank in a chain does
+    // compress and decompress at the same time, as a middle rank of a broadcast along a chain does
     for (const int64_t bytes : {kMib, 16 * kMib, 64 * kMib})
       cases.push_back({"both_ways", {{Operation::compress, codec, bytes}, {Operation::decompress, codec, bytes}}});
     for (size_t g = 0; g < gemms.size(); ++g)
@@ -335,8 +341,8 @@ std::vector<Case> all_cases(const std::vector<int64_t>& other_sizes, const std::
 
 std::string text(int64_t value) { return std::to_string(value); }
 
-// Writes the case as queues of a Moire scenario. The codec is the one of the codec file; if several queues use it, each
-// has its own rate.
+// Returns the case as queues of a Moire scenario. The queues name the codec's file but no rate. Cases with several
+// queues have the rate of this file (8 bits); for single calls the validation file sets the ratio.
 std::string queues_of(const Case& one) {
   std::string queues = "\"{";
   const std::string wait = "{delay: {time: " + text(int64_t(kHoldNs)) + " ns}}, ";

@@ -9,7 +9,7 @@
 
 namespace {
 
-// Each WG reads and writes 16 MiB, so four WGs already exceed the L2.
+// 16-byte vectors that each WG reads again and again, and as many that it writes: 16 MiB each. Four WGs exceed the L2.
 constexpr int64_t kVectors = int64_t{1} << 20;
 
 __global__ void __launch_bounds__(kBlockerThreads)

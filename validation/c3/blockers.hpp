@@ -1,5 +1,5 @@
-// Workgroups that occupy one SM each, because they use all of its shared memory, and idle or copy until they are told
-// to end.
+// Workgroups that idle or copy memory until stop(). Each of them occupies one SM, because it uses all of the SM's
+// shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,7 +8,7 @@
 
 constexpr int kMostBlockers = 128;
 constexpr int kBlockerThreads = 512;
-constexpr int kBlockerVectors = 4;  // of 16 bytes per thread and batch: a WG loads 32 KiB, then stores them
+constexpr int kBlockerVectors = 4;  // vectors of 16 bytes per thread and batch: a WG loads 32 KiB and then stores them
 
 class Blockers {
  public:
@@ -17,7 +17,8 @@ class Blockers {
   Blockers(const Blockers&) = delete;
   Blockers& operator=(const Blockers&) = delete;
 
-  // Returns when all workgroups are resident.
+  // Launches `count` workgroups on GPU 0 and returns when all of them are resident. They copy memory if `traffic` is
+  // true.
   void start(int count, bool traffic);
   void stop();
 

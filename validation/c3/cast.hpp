@@ -1,5 +1,5 @@
-// Holds all works of a program. Each work is created once and then loaded, connected and checked, so that any of them
-// can run behind a gate.
+// Holds all works (GEMMs, streams, collectives) of a program. Each work is created once, run once and checked. So its
+// kernels are loaded and its connections made before it runs behind a gate, a kernel that holds the GPUs.
 #pragma once
 
 #include <map>
@@ -15,12 +15,13 @@
 
 class Cast {
  public:
-  // `gpus`: number of GPUs of the stage that warms the works up; `sms`: number of SMs of each GPU.
+  // `gpus`: number of GPUs that run the works; `sms`: number of SMs of each GPU.
   Cast(int gpus, int sms, const std::vector<ComputeShape>& shapes, int64_t most_bytes_per_rank);
 
   int gpus() const { return gpus_; }
   const Operands& operands() const { return operands_; }
-  // `compute_sms`: number of SMs that the GEMM may use (0: all), as in Strategy.
+  // Returns the work, which is made and checked if it does not exist yet. `compute_sms`: number of SMs that a GEMM or
+  // stream may use (0: all).
   Work& compute(const ComputeShape& shape, int compute_sms);
   Collective& nccl(Kind kind, int64_t bytes_per_rank, int max_ctas);
   Collective& copies(Kind kind, int64_t bytes_per_rank, int streams);
@@ -37,12 +38,13 @@ class Cast {
   CollectiveMemory memory_;
   std::map<int, std::unique_ptr<NcclGroup>> groups_;  // by max_ctas
   std::map<std::tuple<std::string, int>, std::unique_ptr<Work>> computes_;
-  // The key of a collective: kind, bytes, and max_ctas, or -1 - streams for copies.
+  // The key of a collective is its kind, its bytes per rank, and a number: max_ctas with NCCL, -1 - streams with copy
+  // engines.
   std::map<std::tuple<Kind, int64_t, int>, std::unique_ptr<Collective>> collectives_;
 };
 
-// Ends the program with status 2 unless there are 2, 4 or 8 GPUs, for which the shares of the grids' sizes are
-// integers.
+// Ends the program with status 2 unless there are 2, 4 or 8 GPUs. The sizes in the grid files can be divided by these
+// numbers.
 void require_even_shares(int gpus);
 
 std::vector<ComputeShape> distinct_shapes(const std::vector<Pair>& pairs);

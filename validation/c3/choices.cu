@@ -1,6 +1,7 @@
-// Times NCCL's collectives alone, at sizes between powers of two: with NCCL's own choice, and with each algorithm and
-// protocol prescribed. Writes one row per choice and size of a table of cases (validation/h200x2/nccl_choice.csv). The
-// table shows where NCCL's choice is not the fastest, and where more bytes take less time.
+// Times NCCL's collectives alone, at four sizes per factor of two: with NCCL's own choice, and with prescribed
+// algorithms and protocols. Writes a table with one row per collective, choice and size
+// (validation/h200x2/nccl_choice.csv). It shows where NCCL's choice is not the fastest one, and where more bytes take
+// less time.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -16,14 +17,14 @@ constexpr int64_t kLeastBytes = 4096, kMostBytes = int64_t{64} << 20;
 
 struct Choice {
   const char* name;
-  const char *algorithm, *protocol;  // of NCCL_ALGO and NCCL_PROTO; null: NCCL's choice
+  const char *algorithm, *protocol;  // values of NCCL_ALGO and NCCL_PROTO; null: NCCL chooses
 };
 constexpr Choice kChoices[] = {{"auto", nullptr, nullptr},
                                {"ll", "RING", "LL"},
                                {"ll128", "RING", "LL128"},
                                {"simple", "RING", "SIMPLE"}};
 
-// NCCL reads both variables when a communicator is made.
+// Sets or unsets an environment variable of NCCL. NCCL reads these variables when a communicator is made.
 void prescribe(const char* variable, const char* value) {
   if (value == nullptr)
     unsetenv(variable);
@@ -50,7 +51,7 @@ int main(int argc, char** argv) {
     prescribe("NCCL_PROTO", choice.protocol);
     const std::unique_ptr<NcclGroup> group = NcclGroup::create(gpus, 0);
     for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter}) {
-      // Four sizes per octave: a power of two times 1, 1.19, 1.41 and 1.69, rounded to multiples of 32 bytes.
+      // Four sizes per factor of two: a power of two times 1, 1.19, 1.41 and 1.69, rounded to multiples of 32 bytes.
       for (int64_t octave = kLeastBytes; octave <= kMostBytes; octave *= 2)
         for (const int64_t hundredths : {100, 119, 141, 169}) {
           const int64_t bytes = octave * hundredths / 100 / 32 * 32;

@@ -1,6 +1,7 @@
 // Measures the clock of an SM while GEMMs and streams run: a workgroup of one warp records the SM's cycle counter and
-// the GPU's timer. Writes rows of the measurements file: clock (MHz in windows from the start of the work) and
-// busy_time (us of each of a series of GEMMs with idle time between them).
+// the GPU's timer. Writes rows of the measurements file: clock (MHz, in windows of time counted from the start of the
+// work), busy_time (us of each GEMM of a series with idle time between them), and victim_* (the rate of one workgroup
+// beside the work).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,8 +20,8 @@ namespace {
 constexpr int kSamples = 1 << 14;
 constexpr int kRounds = 5;
 
-// A workgroup of 512 threads that runs beside the GEMMs and streams and counts the bytes that it copies, or its
-// dependent loads.
+// A workgroup that runs beside the GEMMs and streams, and counts its dependent loads (chase) or the bytes that it
+// copies within the GPU (copy) or to a peer (copy_peer).
 enum class Victim { chase, copy, copy_peer };
 constexpr int kVictimThreads = 512;
 constexpr int64_t kVictimVectors = int64_t{1} << 24;  // vectors of 16 bytes; far more than the L2 holds
@@ -72,8 +73,8 @@ struct Load {
   std::string name;
   Parameters parameters;
   Work* work;
-  int times;       // back to back
-  double idle_ms;  // between them
+  int times;       // how often the work runs
+  double idle_ms;  // idle time between two runs of the work
 };
 
 class Bench {
@@ -91,7 +92,8 @@ class Bench {
     CUDA_CHECK(cudaMalloc(&from_, kVictimVectors * sizeof(float4)));
     CUDA_CHECK(cudaMalloc(&to_, kVictimVectors * sizeof(float4)));
     CUDA_CHECK(cudaMemset(to_, 0, kVictimVectors * sizeof(float4)));
-    // Makes one cycle of pointers through all lines of 128 bytes, in which neighbours are far apart.
+    // Makes one cycle of pointers through all lines of 128 bytes. Successive lines of the cycle are far apart in
+    // memory.
     const int64_t lines = kVictimVectors / 8;
     std::vector<uint32_t> ring(lines * 32);
     for (int64_t i = 0; i < lines; ++i) ring[(i * 40503 % lines) * 32] = uint32_t((i + 1) * 40503 % lines);
@@ -103,7 +105,7 @@ class Bench {
     }
   }
 
-  // The victim's rate while `work` runs `times` times; null: nothing runs.
+  // Measures the victim's rate while `work` runs `times` times. If `work` is null, only the victim runs.
   void run_victim(Victim victim, int unroll, const Parameters& background, Work* work, int times) {
     if (victim == Victim::copy_peer && peer_ == nullptr) return;
     std::vector<double> rate;
@@ -130,7 +132,7 @@ class Bench {
       CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(ClockSample) * kSamples, cudaMemcpyDeviceToHost));
       CUDA_CHECK(cudaMemcpy(stamps, stamps_, sizeof stamps, cudaMemcpyDeviceToHost));
       if (round == 0) continue;
-      // Only the middle part of the time counts: there the work has begun and has not ended.
+      // Only the middle of the time counts, when the work has certainly begun and not yet ended.
       const double begin = double(stamps[0]) + (work == nullptr ? 0 : 300e3);
       const double end = work == nullptr ? begin + 2e6 : double(stamps[1]) - 100e3;
       const ClockSample* first = nullptr;
@@ -214,7 +216,7 @@ class Bench {
     size_t count = 0;
     while (count < samples.size() && samples[count].ns != 0) ++count;
     for (int i = 0; i < load.times; ++i) busy[i].push_back(double(stamps[2 * i + 1] - stamps[2 * i]) * 1e-3);
-    // The first window begins kBefore windows before the first time stamp.
+    // The first window begins kBefore windows before the first time stamp, that is, before the work starts.
     const double begin = double(stamps[0]) - kBefore * window_us * 1e3;
     size_t at = 0;
     const double end = double(stamps.back());
@@ -243,7 +245,8 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("CUDA_MODULE_LOADING", "LAZY", 1);  // as in c3_pairs
+  // The GEMM library is large, so each of its kernels is loaded when it is first used.
+  setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   Collector c(argc, argv, "c3_clock", 0);
   const std::vector<ComputeShape> shapes = {
       {"square_8192", 8192, 8192, 8192, 0}, {"square_4096", 4096, 4096, 4096, 0},

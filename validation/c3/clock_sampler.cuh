@@ -8,14 +8,14 @@
 
 __device__ inline ClockSample clock_sample() { return {global_ns(), uint64_t(clock64())}; }
 
-// MHz between two samples of one SM.
+// Returns the average clock of an SM between two of its samples, in MHz.
 inline double clock_between(const ClockSample& first, const ClockSample& last) {
   return double(last.cycles - first.cycles) / double(last.ns - first.ns) * 1e3;
 }
 
-// Takes a sample each `interval_ns`; with `growth`, the interval grows by the time that has passed over `growth`. Ends
-// when *stop is `epoch`, when `count` samples are taken, or after kSpinLimitNs; the sample after the last one has the
-// time 0.
+// Takes a sample of the clock every `interval_ns`. If `growth` is not 0, each interval is longer by the time since the
+// first sample divided by `growth`. Ends after `count` samples, and earlier if *stop equals `epoch` or kSpinLimitNs
+// have passed. If it ends earlier, the time 0 marks the end of the samples.
 static __global__ void sample_clock(ClockSample* samples, int count, uint64_t interval_ns, uint64_t growth,
                                     const uint32_t* stop, uint32_t epoch) {
   if (threadIdx.x != 0) return;

@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr size_t kReadAhead = 64;  // bytes: ZFP's reader loads the word behind the one that it needs
+constexpr size_t kReadAhead = 64;  // bytes: ZFP's reader also loads the word after the one that it needs
 
 class Coding : public Work {
  public:
@@ -50,8 +50,8 @@ class Coding : public Work {
  private:
   int64_t bytes() const { return shape_.stream_bytes; }
 
-  // Values that were compressed and decompressed must differ from the original ones by less than a quarter of the
-  // largest. Leaves the code in coded_.
+  // Compresses and decompresses operand a. Ends the program if a value changes by a quarter of the largest value or
+  // more. The compressed data stay in coded_.
   void check(int gpu) {
     const size_t values = size_t(bytes()) / sizeof(float);
     CUDA_CHECK(cudaMemset(operands_.c(gpu), 0xff, size_t(bytes())));  // NaN

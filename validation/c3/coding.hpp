@@ -1,4 +1,4 @@
-// ZFP's kernels as computation, on every GPU.
+// ZFP's kernels as the computation that runs beside a collective, on every GPU.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,6 @@
 
 constexpr int kCodingBits = 8;  // per value of fp32, as in configs/codecs/zfp.yaml
 
-// Compresses operand a, or decompresses its code into operand c, as `shape` says.
-// Ends the program if ZFP was not built in, or if values do not survive both.
+// Returns the work that `shape` names: to compress operand a, or to decompress the compressed data of a into operand c.
+// Ends the program if ZFP was not built in, or if compressing and decompressing changes the values too much.
 std::unique_ptr<Work> make_coding(const Operands& operands, const ComputeShape& shape);

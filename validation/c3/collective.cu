@@ -9,7 +9,7 @@
 
 namespace {
 
-// The numbers are integers from -16 to 15, so that a sum over 8 ranks is exact in bf16.
+// Returns input element `i` of `rank`: an integer from -16 to 15, so that a sum over 8 ranks is exact in bf16.
 __device__ inline int value_at(int rank, int64_t i) {
   return int(hash32(uint32_t(i) * 8 + uint32_t(rank) + uint32_t(i >> 29) * 0x9e3779b1U) & 31) - 16;
 }
@@ -19,7 +19,8 @@ __global__ void fill_input(__nv_bfloat16* input, int64_t count, int rank) {
     input[i] = __float2bfloat16(float(value_at(rank, i)));
 }
 
-// `count`: number of elements of a rank's input.
+// Adds to *wrong the number of output elements of `rank` that differ from the expected value. `count` is the number of
+// elements of a rank's input. If `own_share` is false, the rank's share for itself is not checked.
 __global__ void count_wrong(const __nv_bfloat16* output, int64_t elements, Kind kind, int rank, int ranks,
                             int64_t count, bool own_share, unsigned long long* wrong) {
   const int64_t share = count / ranks;

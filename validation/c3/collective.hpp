@@ -27,16 +27,16 @@ class CollectiveMemory {
 
 struct CollectiveShape {
   Kind kind = Kind::all_gather;
-  int64_t bytes_per_rank = 0;  // input of a rank
-  int gpus = 0;                // the first so many
+  int64_t bytes_per_rank = 0;  // size of a rank's input
+  int gpus = 0;                // number of GPUs that take part, from GPU 0 on
 };
 
 class Collective : public Work {
  public:
   Collective(const CollectiveMemory& memory, const CollectiveShape& shape) : memory_(memory), shape_(shape) {}
   const CollectiveShape& shape() const { return shape_; }
-  // poison overwrites the output before a run; verify compares every element after the run and ends the program if one
-  // differs.
+  // poison() overwrites the output before a run. verify() compares every element of the output with the expected value
+  // after the run, and ends the program if one differs; `engine` is the name in its message.
   void poison();
   void verify(const std::string& engine);
 
@@ -52,18 +52,18 @@ class NcclGroup {
  public:
   virtual ~NcclGroup() = default;
   static std::unique_ptr<NcclGroup> create(int gpus, int max_ctas);
-  // The collective is out of place and on bf16.
+  // Returns a collective on bf16 values whose output is another buffer than its input.
   virtual std::unique_ptr<Collective> collective(const CollectiveMemory& memory, Kind kind, int64_t bytes_per_rank) = 0;
 
-  // Sets NCCL's variables; call it before the first communicator is made. Multicast (NVLS) is always off. direct: true:
-  // NCCL may write into a peer's output, as it does between GPUs of one process; false: it uses the FIFOs, as between
-  // processes.
+  // Sets NCCL's environment variables; must be called before the first communicator is made. Multicast (NVLS) is always
+  // off. If `direct` is true, NCCL may write into a peer's output, as it does between GPUs of one process. If it is
+  // false, NCCL uses its FIFOs, as it does between processes.
   static void configure(bool direct);
   static std::string version();
 };
 
-// Streams for copies that run at the same time, and events by which the caller's stream starts these streams and waits
-// for them. Create them early: streams beyond the first 32 of a process share the queues of the GPU.
+// Streams for copies that run at the same time. By the events, the caller's stream starts these streams and waits for
+// them. They must be created early, because streams after the first 32 of a process share the GPU's hardware queues.
 class CopyLanes {
  public:
   explicit CopyLanes(int gpus);
@@ -82,7 +82,8 @@ class CopyLanes {
   std::vector<Gpu> gpu_;
 };
 
-// All-gather or all-to-all by direct copies, each GPU starting with another peer so that no two senders send to one
-// receiver: on the work's own stream (streams = 1) or on one stream per peer (0). A GPU's own share stays in place.
+// Returns an all-gather or all-to-all by direct copies. Each GPU starts with another peer, so that no two senders send
+// to one receiver. With streams = 1 the copies of a GPU run one after the other; with 0 each peer has its own stream. A
+// GPU's share for itself is not copied.
 std::unique_ptr<Collective> make_copies(const CollectiveMemory& memory, const CopyLanes& lanes,
                                         const CollectiveShape& shape, int streams);

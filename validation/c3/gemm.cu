@@ -34,7 +34,7 @@ __global__ void fill_normal(__nv_bfloat16* out, int64_t count, uint32_t seed) {
   }
 }
 
-// One WG computes an element of C and compares it with the stored one.
+// One WG computes an element of C. It writes this value and the stored one to `sampled`, where the host compares them.
 __global__ void sample_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c, int m, int n,
                               int k, bool b_by_column, float2* sampled) {
   __shared__ float sums[256];
@@ -50,8 +50,8 @@ __global__ void sample_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, co
   sampled[blockIdx.x] = make_float2(sum, __bfloat162float(c[int64_t{row} * n + column]));
 }
 
-// The library stores matrices by columns. Read as transposes, its first matrix is B, its second is A, and its result is
-// C.
+// cuBLASLt reads matrices column by column, but A, B and C are stored row by row, so the library sees their transposes.
+// It therefore computes C^T = B^T A^T, with B as its first matrix and A as its second.
 class LtGemm : public Gemm {
  public:
   LtGemm(const Operands& operands, const ComputeShape& shape, int sms) : operands_(operands), shape_(shape) {
@@ -151,7 +151,8 @@ class LtGemm : public Gemm {
       CUDA_CHECK(cudaMemcpy(host, sampled, sizeof host, cudaMemcpyDeviceToHost));
       CUDA_CHECK(cudaFree(sampled));
       for (const float2& one : host) {
-        // Elements have a size of about sqrt(k). Partial sums of a split k may be rounded to bf16, too.
+        // The magnitude of an element is about sqrt(k). If the library splits k, it may also round the partial sums to
+        // bf16.
         const double allowed = std::fabs(double(one.x)) / 128 + 0.03 * std::sqrt(double(shape_.k));
         if (std::fabs(double(one.y) - double(one.x)) <= allowed) continue;
         std::fprintf(stderr, "gemm %s: an element of C is %g; %g would be right\n", shape_.name.c_str(), double(one.y),

@@ -1,4 +1,4 @@
-// bf16 GEMMs of cuBLASLt with accumulation in fp32, one on every GPU.
+// GEMMs of cuBLASLt with accumulation in fp32. Every GPU computes the same GEMM.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,9 @@
 
 #include "work.hpp"
 
-// The memory of the computation on every GPU, and the library's handles. The matrices are filled once with normally
-// distributed bf16 numbers, because power, and therefore the clock, depends on the data. All shapes share this memory.
+// The memory of the GEMMs on every GPU, and the library's handles. All shapes share this memory. The matrices are
+// filled once with normally distributed bf16 numbers, because the power depends on the data, and the clock on the
+// power.
 class Operands {
  public:
   Operands(int gpus, const std::vector<ComputeShape>& shapes);
@@ -35,10 +36,11 @@ struct GemmAlgorithm {
 
 class Gemm : public Work {
  public:
-  // `sms`: the number of SMs that the library may use (0: all).
+  // Returns the GEMM with the kernel that the library chooses. `sms`: the number of SMs that the library may use (0:
+  // all).
   static std::unique_ptr<Gemm> create(const Operands& operands, const ComputeShape& shape, int sms);
   virtual GemmAlgorithm algorithm() const = 0;
-  // Runs the GEMM and compares some elements of C with those of a simple kernel; ends the program if they differ.
+  // Runs the GEMM and compares 64 elements of C with the results of a simple kernel. Ends the program if they differ.
   virtual void check() = 0;
 
   static std::string version();

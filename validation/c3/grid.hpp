@@ -20,7 +20,7 @@ enum class First { compute, comm };
 struct Strategy {
   std::string name;
   bool copy_engine = false;
-  int max_ctas = 0;  // of NCCL; 0: its choice
+  int max_ctas = 0;  // most workgroups of NCCL; 0: NCCL chooses
   int streams = 1;   // streams for copy engines; 0: one per peer
   bool priority = false;
   First first = First::compute;
@@ -31,7 +31,7 @@ struct Strategy {
 inline constexpr const char* kPairColumns = "compute,m,n,k,dtype,stream_bytes,codec,collective,bytes_per_rank";
 inline constexpr const char* kStrategyColumns = "strategy,engine,max_ctas,streams,priority,first,compute_sms";
 
-// Lines that begin with # are comments. Both print every error as file:line: what is wrong, and end the program with
-// status 2 if there was one.
+// Return the rows of a CSV file, in which lines that begin with # are comments. Both functions print every error as
+// file:line: what is wrong, and end the program with status 2 if there was one.
 std::vector<Pair> read_pairs(const std::string& path);
 std::vector<Strategy> read_strategies(const std::string& path);

@@ -1,5 +1,5 @@
-// Measures the parts of the pairs: each of them alone (gemm, stream, KIND_nccl, KIND_copy), and compute beside
-// workgroups that hold SMs (gemm_beside, stream_beside). Writes rows of the measurements file.
+// Measures each computation and each collective of the pairs alone (gemm, stream, KIND_nccl, KIND_copy), and
+// computations beside workgroups that occupy SMs (gemm_beside, stream_beside). Writes rows of the measurements file.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -28,7 +28,7 @@ Parameters parameters_of(const StreamShape& s) {
   return Parameters()("inputs", s.inputs)("bytes", s.bytes)("grid_stride", s.grid_stride ? 1 : 0);
 }
 
-// Every round measures all parts, so that a drift of the clock affects all alike.
+// Times every computation alone. Every round measures all of them, so that a drift of the clock affects all alike.
 void time_alone(Collector& c, Stage& stage, const std::vector<Compute>& computes) {
   std::vector<std::vector<double>> us(computes.size());
   for (int round = 0; round < kWarmups + kRounds; ++round)
@@ -62,10 +62,11 @@ void time_beside(Collector& c, Stage& stage, const std::vector<Compute>& compute
   }
 }
 
-// Only GPU 0 works. All GEMMs and the longest streams are measured beside the blockers.
+// Measures computations on GPU 0, alone and, for all GEMMs and the longest streams, beside blockers (workgroups that
+// occupy SMs).
 void bench_computes(Collector& c, const std::vector<ComputeShape>& shapes) {
   std::vector<ComputeShape> sized = shapes;
-  ComputeShape largest;  // of the streams below
+  ComputeShape largest;  // the longest of the following streams
   largest.name = "largest";
   largest.stream_bytes = 1024 * kMib;
   sized.push_back(largest);
@@ -132,7 +133,7 @@ void bench_collectives(Collector& c, int gpus) {
       for (int64_t bytes = kMib / 16; bytes <= kMostBytes; bytes *= 4)
         time_collective(c, stage, *make_copies(memory, lanes, {kind, bytes, gpus}, streams == 1 ? 1 : 0), benchmark,
                         Parameters()("bytes_per_rank", bytes)("gpus", gpus)("streams", streams));
-      if (gpus == 2) break;  // with one peer, both are the same
+      if (gpus == 2) break;  // with one peer, one stream and one stream per peer are the same
     }
   }
 }
@@ -140,9 +141,10 @@ void bench_collectives(Collector& c, int gpus) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("CUDA_MODULE_LOADING", "LAZY", 1);  // as in c3_pairs
+  // The GEMM library is large, so each of its kernels is loaded when it is first used.
+  setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   Collector c(argc, argv, "c3_isolated", 0);
-  if (c.gpus() > 1) require_even_shares(c.gpus());  // one GPU: what runs on one
+  if (c.gpus() > 1) require_even_shares(c.gpus());  // on one GPU, only the benchmarks of one GPU run
   NcclGroup::configure(c.option("--nccl-direct", "0") == "1");
   std::vector<Pair> pairs = read_pairs(c.option("--grid", ""));
   if (!c.option("--more", "").empty())

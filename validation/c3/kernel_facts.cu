@@ -12,7 +12,8 @@
 
 namespace {
 
-// The entry points of the driver are found at run time, so that the build does not need the driver's library.
+// The driver functions that are used. They are looked up at run time, so that the build does not need the driver's
+// library.
 struct Driver {
   decltype(&cuGraphKernelNodeGetParams_v2) node_params = nullptr;
   decltype(&cuGraphKernelNodeGetAttribute) node_attribute = nullptr;
@@ -55,7 +56,7 @@ bool read_node(const Driver& driver, CUgraphNode node, KernelFact& fact) {
   };
   fact.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
   fact.shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + int(params.sharedMemBytes);
-  // A cluster is either requested at the launch or compiled into the kernel.
+  // The size of a cluster is either requested at the launch or compiled into the kernel.
   CUkernelNodeAttrValue value{};
   int cluster = 0;
   if (driver.node_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) == CUDA_SUCCESS)

@@ -1,5 +1,5 @@
-// Finds which kernels a work launches, and with which grid and resources. The facts are read from a captured graph, so
-// neither a run nor a profiler is needed.
+// Finds which kernels a work (a GEMM, a stream or a collective) launches, and their grids and resources. They are read
+// from a captured CUDA graph, so neither a run nor a profiler is needed.
 #pragma once
 
 #include <string>
@@ -17,6 +17,6 @@ struct KernelFact {
   int wgs_per_sm = 0;    // computed by CUDA's occupancy calculation
 };
 
-// The kernels on GPU 0 of a work on `gpus` GPUs. If the driver or the toolkit is older than CUDA 12.3, prints a message
-// and returns nothing.
+// Returns the kernels that a work on `gpus` GPUs launches on GPU 0. If the driver or the toolkit is older than CUDA
+// 12.3, prints a message and returns an empty list.
 std::vector<KernelFact> kernels_of(Work& work, int gpus);

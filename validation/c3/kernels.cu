@@ -1,5 +1,5 @@
-// Lists the kernels that the works of the grids launch: grid, cluster, threads, registers, shared memory, and the GEMM
-// library's description of its choice. It measures no time.
+// Lists the kernels that the works of the grid files (GEMMs, streams, collectives) launch: grid, cluster, threads,
+// registers, shared memory, and the GEMM library's description of its choice. It measures no time.
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -11,7 +11,8 @@
 
 namespace {
 
-// The last columns describe the kernel, and then properties that only GEMMs have.
+// Writes one row per kernel of a work. The last columns are the kernel's properties, and those that only GEMMs have
+// (`algorithm`).
 void write_kernels(std::FILE* file, const std::string& work, const std::vector<KernelFact>& facts,
                    const std::string& algorithm) {
   for (const KernelFact& f : facts)
@@ -30,7 +31,8 @@ std::string text_of(const GemmAlgorithm& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("CUDA_MODULE_LOADING", "LAZY", 1);  // as in c3_pairs
+  // The GEMM library is large, so each of its kernels is loaded when it is first used.
+  setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   std::string command = "c3_kernels";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   Collector c(argc, argv, "c3_kernels", 0);

@@ -61,7 +61,8 @@ std::unique_ptr<NcclGroup> NcclGroup::create(int gpus, int max_ctas) { return st
 
 void NcclGroup::configure(bool direct) {
   nccl_without_multicast();
-  setenv("NCCL_GRAPH_REGISTER", "0", 1);  // c3_kernels captures collectives as they are launched without a graph
+  // A capture into a graph (c3_kernels) must launch the same kernels as a call without a graph.
+  setenv("NCCL_GRAPH_REGISTER", "0", 1);
   setenv("NCCL_P2P_DIRECT_DISABLE", direct ? "0" : "1", 1);
 }
 

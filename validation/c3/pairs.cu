@@ -1,5 +1,5 @@
-// Times every pair of a grid with every strategy: computation alone, communication alone, and both together; one row
-// per case.
+// Times every pair of a grid with every strategy: computation alone, communication alone, and both together. Writes one
+// row per pair and strategy (case).
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -20,7 +20,7 @@ struct Case {
   Work* compute;
   Work* comm;
   std::vector<double> compute_alone, comm_alone, both, compute_end, comm_end, gap;
-  std::vector<double> clock;  // with a load: of each repetition
+  std::vector<double> clock;  // after a load (see Stage): clock of each repetition, in MHz
   double sm_mhz = 0, watt = 0;
 };
 
@@ -40,7 +40,7 @@ std::vector<Case> cast_cases(Cast& cast, const std::vector<Pair>& pairs, const s
   return cases;
 }
 
-// The lowest clock and the highest power of the GPUs during the case.
+// Records the lowest clock and the highest power of the GPUs during the case.
 void note_load(Case& c, const std::vector<GpuLoad>& load) {
   for (const GpuLoad& gpu : load) {
     if (!gpu.known) continue;
@@ -66,8 +66,8 @@ void measure(Stage& stage, Case& c, bool counts, bool notes_load) {
   if (both.sm_mhz > 0) c.clock.push_back(both.sm_mhz);
 }
 
-// Runs a GEMM until the driver's power controller has settled, and lets the same GEMM run for `ms` before every
-// measured run, so that the GPUs have the clock of their power limit.
+// Runs a GEMM until the driver's power controller has settled. From then on, the same GEMM runs for `ms` milliseconds
+// before every measured run, so that the GPUs have the clock of their power limit.
 void hold_at_limit(Cast& cast, const ComputeShape& shape, double ms) {
   constexpr double rest_seconds = 3;
   Work& load = cast.compute(shape, 0);
@@ -110,8 +110,8 @@ std::string queue(const std::string& attributes, const std::string& operations) 
   return "\"{" + attributes + "operations: [" + operations + "]}\"";
 }
 
-// Writes the case as a scenario of Moire: each queue alone, both together, and the order in which the host launches
-// them.
+// Returns the case as columns for a scenario of Moire: each queue alone, both together, and the order in which the host
+// launches them.
 std::string scenario_columns(const Case& c) {
   const ComputeShape& shape = c.pair->compute;
   const Strategy& s = *c.strategy;
@@ -154,7 +154,7 @@ void write_row(std::FILE* file, const Case& c, int gpus) {
                c.clock.empty() ? c.sm_mhz : quantile(c.clock, 0.5), c.watt, scenario_columns(c).c_str());
 }
 
-// Prints the mean fraction of the ideal speed-up for each strategy, as a first look at the results.
+// Prints for each strategy the mean fraction of the ideal speed-up that its cases reach.
 void print_summary(const std::vector<Case>& cases) {
   std::map<std::string, std::pair<double, int>> sums;
   for (const Case& c : cases) {
@@ -171,8 +171,8 @@ void print_summary(const std::vector<Case>& cases) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The GEMM library is large, and its kernels are loaded one by one. Every work therefore runs once before a gate
-  // closes.
+  // The GEMM library is large, so each of its kernels is loaded when it is first used. Every work runs once before a
+  // gate holds the GPUs, because a kernel must not be loaded meanwhile.
   setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   std::string command = "c3_pairs";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
   write_header(c, command, direct);
   if (load_ms > 0) hold_at_limit(cast, load, load_ms);
 
-  // Every round visits all cases in another order, so that a drift of clocks or temperature affects all alike. The
+  // Every round runs all cases in another order, so that a drift of clocks or temperature affects all cases alike. The
   // first round does not count.
   std::mt19937 random(1);
   const double began = now_seconds();

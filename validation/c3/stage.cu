@@ -12,8 +12,8 @@
 
 namespace {
 
-// The kernel is one thread with few registers, so that any workgroup still fits on its SM. It writes two samples of the
-// SM's clock unless `clock` is null.
+// Spins for `ns` nanoseconds. The kernel is one thread with few registers, so that any workgroup still fits on its SM.
+// It writes samples of the SM's clock at its begin and its end, unless `clock` is null.
 __global__ void hold(uint64_t ns, ClockSample* clock) {
   const ClockSample begin = clock_sample();
   while (global_ns() < begin.ns + ns) {
@@ -48,7 +48,7 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     CUDA_CHECK(cudaMemset(g.flush, 0, kFlushBytes));
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  // Loads the kernels of run() by launching a gate that is already open.
+  // Loads the kernels that run() launches: launches them once, with a gate that is already open.
   *static_cast<volatile uint32_t*>(host_) = ++epoch_;
   for (int r = 0; r < gpus; ++r) {
     CUDA_CHECK(cudaSetDevice(r));
@@ -165,7 +165,7 @@ Ends Stage::run(Work* compute, Work* comm, First first, bool priority, std::vect
       CUDA_CHECK(cudaEventElapsedTime(&ms, from, to));
       return double(ms) * 1e3;
     };
-    const double gap = both ? us(g.compute.begin, m.begin) : 0;  // > 0: the computation was released first
+    const double gap = both ? us(g.compute.begin, m.begin) : 0;  // > 0: the computation began first
     if (compute != nullptr) {
       const double end = us(g.compute.begin, g.compute.end) + std::max(0.0, -gap);
       ends.compute_us = std::max(ends.compute_us, end);

@@ -1,4 +1,5 @@
-// Runs computation and communication on all GPUs, alone or together, from a common start, and times both.
+// Runs a computation and a communication on all GPUs, alone or together, and times both. All GPUs start at the same
+// time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,18 +13,19 @@
 #include "grid.hpp"
 #include "work.hpp"
 
-// Times of the slowest GPU in us, counted from the release of that GPU's earlier stream.
+// Times of the slowest GPU in us, counted from the moment at which that GPU's first stream (computation or
+// communication) may begin.
 struct Ends {
   double compute_us = 0;  // to the end of the computation
   double comm_us = 0;     // to the end of the communication
   double both_us = 0;     // to the later of both
-  double gap_us = 0;      // release of the communication minus release of the computation, mean over the GPUs
-  double sm_mhz = 0;      // with a load: clock of an idle SM between the load and the run, of the slowest GPU
+  double gap_us = 0;      // begin of the communication's stream minus begin of the computation's, mean over the GPUs
+  double sm_mhz = 0;  // after load_before_runs(): clock of an idle SM between the load and the run, lowest of the GPUs
 };
 
 class Stage {
  public:
-  static constexpr uint64_t kHoldNs = 10'000;   // delay of the second stream's release
+  static constexpr uint64_t kHoldNs = 10'000;   // time by which the second stream begins later
   static constexpr uint64_t kClockNs = 20'000;  // how long the clock is sampled after a load
 
   Stage(int gpus, int sms);
@@ -31,17 +33,18 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // Runs the work once without a gate, so that kernels are loaded, connections made and memory allocated. None of this
-  // may happen behind a gate.
+  // Runs the work once without a gate (see run()). This loads its kernels, makes its connections and allocates its
+  // memory, none of which may happen while a gate holds the GPUs.
   void warm(Work& work);
-  // Either work may be null. Before a run, the L2 holds none of their data. Each GPU has one gate, and events after it
-  // release the streams. A kernel of one thread releases the second stream about 10 us after the first, so that on all
-  // GPUs the same work's workgroups are dispatched first. If `load` is not null, it receives the clocks and power of
-  // all GPUs, read during the run.
+  // Runs both works and returns their times; either work may be null. The L2 is cleared of their data first. Each GPU
+  // has a gate: a kernel of one thread that waits for the host and for the gates of all other GPUs. An event after the
+  // gate releases both streams. The second stream first runs a kernel of kHoldNs, so that on all GPUs the same work's
+  // workgroups are dispatched first. If `load` is not null, it receives the clocks and power of all GPUs, read during
+  // the run.
   Ends run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load = nullptr);
 
-  // From now on, `work` is executed `times` times on every GPU just before each run, without a pause between both, so
-  // that the GPUs begin the run with the clock that this load has.
+  // After this call, `work` runs `times` times on every GPU immediately before each run, so that the GPUs begin the run
+  // with the clock that they have under this load.
   void load_before_runs(Work& work, int times);
 
  private:
@@ -53,7 +56,7 @@ class Stage {
     cudaStream_t gate = nullptr;
     Lane compute, comm, urgent;
     cudaEvent_t released = nullptr;
-    uint32_t* words = nullptr;       // of the gate
+    uint32_t* words = nullptr;     // of the gate
     ClockSample* clock = nullptr;  // pinned: two samples between the load and the run
     uint4* flush = nullptr;
   };

@@ -1,11 +1,12 @@
-// Median and spread of repetitions.
+// Quantiles of repeated measurements.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-// The quantile, interpolated linearly between neighbours; 0 if there are no values.
+// Returns the q-quantile of the values (0.5: the median), interpolated linearly between neighbours; 0 if there are
+// none.
 inline double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -7,10 +7,10 @@
 #include "work.hpp"
 
 constexpr int kStreamThreads = 256;
-// of 16 bytes, per thread and iteration
+// vectors of 16 bytes that a thread processes in one iteration
 constexpr int kStreamVectors = 4;
-constexpr int64_t kStreamChunk = int64_t{kStreamThreads} * kStreamVectors * 16;  // bytes of an array
-constexpr int kStreamWgsPerSm = 8;                                               // of the grid-stride variant
+constexpr int64_t kStreamChunk = int64_t{kStreamThreads} * kStreamVectors * 16;  // bytes per WG and iteration
+constexpr int kStreamWgsPerSm = 8;                                               // if grid_stride is true
 
 struct StreamShape {
   int inputs = 1;           // 1: out = a + 1; 2: out = a + b
@@ -19,5 +19,5 @@ struct StreamShape {
   int sms = 0;
 };
 
-// Reads a and b of the operands and writes c, on `gpus` GPUs.
+// Returns the work that reads a (and b, with two inputs) of the operands and writes c, on every GPU.
 std::unique_ptr<Work> make_stream(const Operands& operands, const StreamShape& shape);

@@ -10,25 +10,25 @@
 class Work {
  public:
   virtual ~Work() = default;
-  // Enqueues the work on streams[gpu] of every GPU. An operation that is enqueued there afterwards begins when the work
-  // has ended on this GPU.
+  // Enqueues the work on streams[gpu] of every GPU. An operation that is enqueued on streams[gpu] afterwards begins
+  // when the work has ended on this GPU.
   virtual void enqueue(const std::vector<cudaStream_t>& streams) = 0;
 };
 
-// The kinds of collectives. Sizes in the grid files are input bytes per rank.
+// The kinds of collectives. The size of a collective is its input in bytes per rank.
 enum class Kind { all_gather, all_to_all, all_reduce, reduce_scatter };
 inline constexpr Kind kKinds[] = {Kind::all_gather, Kind::all_to_all, Kind::all_reduce, Kind::reduce_scatter};
 inline const std::vector<std::string> kKindNames = {"all_gather", "all_to_all", "all_reduce", "reduce_scatter"};
 inline const std::string& name_of(Kind kind) { return kKindNames[size_t(kind)]; }
 
-// The computation that runs beside a collective.
+// The computation that runs beside a collective: a GEMM, a stream, or the kernels of a codec.
 struct ComputeShape {
   std::string name;
-  int m = 0, n = 0, k = 0;   // bf16 GEMM, C[m][n] = A[m][k] B[k][n]; or else
-  int64_t stream_bytes = 0;  // fp32 out = in + 1, which reads and writes this number of bytes
+  int m = 0, n = 0, k = 0;   // a GEMM in bf16, C[m][n] = A[m][k] B[k][n]; 0 if stream_bytes is set
+  int64_t stream_bytes = 0;  // a stream in fp32, out = in + 1, that reads and writes this number of bytes
   std::string codec;         // instead of the addition, ZFP's "compress" or "decompress" of stream_bytes of fp32
   bool fp16 = false;         // the GEMM reads and writes fp16
-  bool b_by_column = false;  // B lies as [n][k]
+  bool b_by_column = false;  // B is stored as [n][k]
   bool is_codec() const { return !codec.empty(); }
   bool is_stream() const { return stream_bytes > 0 && !is_codec(); }
 };

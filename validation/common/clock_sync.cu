@@ -7,9 +7,9 @@
 
 namespace {
 
-// One thread per GPU. The initiator records the time before it sends its flag and when it sees the answer; the
-// responder records when it sees the flag, then answers. Both poll their own memory, so a round trip consists of two
-// equal one-way flags.
+// Runs as one thread on each of two GPUs. The initiator records the time before it sends its flag and when it sees the
+// answer. The responder records when it sees the flag, and then answers. Both poll their own memory, so a round trip
+// consists of two flags of the same kind.
 __global__ void ping_kernel(bool initiator, uint32_t* mine, uint32_t* theirs, uint32_t first_token, int round_trips,
                             uint64_t* stamps, int* gave_up) {
   for (int i = 0; i < round_trips; ++i) {
@@ -87,7 +87,8 @@ ClockSync::Direction ClockSync::ping(int initiator, int responder) {
   }
   std::vector<double> sorted = rtt;
   std::sort(sorted.begin(), sorted.end());
-  // The mean of the fastest eighth excludes delayed round trips and averages out the timer's tick.
+  // Takes the mean over the fastest eighth of the round trips. This excludes delayed ones and averages out the timer's
+  // steps.
   const double limit = sorted[sorted.size() / 8];
   double sum = 0;
   int kept = 0;

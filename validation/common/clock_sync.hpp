@@ -1,4 +1,5 @@
-// Offsets between the global timers of several GPUs, by a flag ping-pong that keeps the fastest round trips.
+// Measures the offsets between the global timers of several GPUs. Two GPUs send flags to each other and back many
+// times, and the fastest round trips count.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,15 @@ struct PairOffset {
   int b = 0;
   double offset_ns = 0;     // timer of b minus timer of a, as the mean of both directions
   double asymmetry_ns = 0;  // half the difference between the estimates of a->b->a and b->a->b
-  // fastest round trip; half of it bounds the error of offset_ns, however different the two directions are
+  // fastest round trip; offset_ns is wrong by at most half of it, even if a flag takes longer in one direction
   double min_rtt_ns = 0;
-  double median_rtt_ns = 0;  // a flag in each direction, both polled in local memory
+  double median_rtt_ns = 0;  // median round trip: a flag in each direction, each polled in the receiver's memory
 };
 
 struct ClockOffsets {
   std::vector<double> offset_ns;  // timer of rank r minus timer of rank 0
   std::vector<PairOffset> pairs;  // all pairs
-  // largest |o(0,a) + o(a,b) - o(0,b)|: how well the measured pairs agree with each other
+  // largest |o(0,a) + o(a,b) - o(0,b)|, where o(x,y) is the measured offset of y minus x; 0 if the pairs agree exactly
   double closure_ns = 0;
   double worst_asymmetry_ns = 0;
   double worst_min_rtt_ns = 0;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// The resources of a kernel, as reported for the compiled code.
+// The resources of a kernel, as CUDA reports them for the compiled code.
 struct KernelFacts {
   std::string kernel;
   int threads = 0, registers = 0, shared_bytes = 0, local_bytes = 0;
@@ -18,14 +18,14 @@ struct KernelFacts {
 class Codec {
  public:
   virtual ~Codec() = default;
-  // Enqueues everything that a program enqueues for a call: clearing the output, taking statistics and coding.
+  // Enqueue all work of a call, as a program would: clearing the output, collecting statistics and coding.
   virtual void compress(const void* plain, void* coded, int64_t bytes, cudaStream_t stream) = 0;
   virtual void decompress(const void* coded, void* plain, int64_t bytes, cudaStream_t stream) = 0;
-  // One kernel that decodes, adds own values and codes again: coded = code(decode(coded) + own). Returns false if the
-  // codec has no such kernel.
+  // Enqueues one kernel that computes sum = compress(decompress(coded) + own); the arguments are coded, own, sum, bytes
+  // and stream. Returns false if the codec has no such kernel.
   virtual bool reduce(const void*, const void*, void*, int64_t, cudaStream_t) { return false; }
-  // The compressed size of the last call that has ended, in bytes. If the size is not known in advance, it is copied
-  // from the GPU.
+  // Returns the compressed size of the last call that has ended, in bytes. If the size depends on the data, it is
+  // copied from the GPU.
   virtual int64_t size(int64_t bytes, cudaStream_t stream) = 0;
   virtual int64_t most_coded_bytes(int64_t bytes) const = 0;
   virtual bool lossless() const = 0;
@@ -33,8 +33,7 @@ class Codec {
   virtual std::vector<KernelFacts> facts() const = 0;
 };
 
-// ZFP's kernels for one-dimensional arrays of fp32 with `rate` bits per value; null if ZFP's sources were not given to
-// the build.
+// Returns ZFP's kernels for one-dimensional arrays of fp32 with `rate` bits per value; null if ZFP was not built in.
 std::unique_ptr<Codec> make_zfp(int rate);
-// DietGPU's codec for bf16; null if its sources were not given to the build. `bytes` is the largest size of a call.
+// Returns DietGPU's codec for bf16; null if DietGPU was not built in. `bytes` is the largest size of a call.
 std::unique_ptr<Codec> make_ans(int64_t bytes);

@@ -1,4 +1,5 @@
-// One line of a hand-written CSV file: its cells, with checks that report the position and the mistake.
+// One line of a hand-written CSV file. Functions that read its cells check them, and print the position of a wrong cell
+// and what is wrong.
 #pragma once
 
 #include <set>
@@ -13,12 +14,13 @@ class CsvRow {
   const std::string& text(size_t column) const { return cells_[column]; }
   bool good() const { return good_; }
 
-  void fail(const std::string& what);  // printed after the position
+  void fail(const std::string& what);  // prints the position (`place`) and `what`
   double number(size_t column, double least, double most);
   int whole(size_t column, int least, int most);
-  // The index of the cell's text in `words`; 0 after a failure.
+  // Returns the index of the cell's text in `words`. If the text is not among them, fails and returns 0.
   int one_of(size_t column, const std::vector<std::string>& words);
-  // Fails if an earlier row had the same name; `seen` holds the names of the earlier rows.
+  // Fails if an earlier row had the same text in this column. `seen` holds the texts of the earlier rows, and `what` is
+  // what the message calls them.
   void unique(size_t column, const std::string& what, std::set<std::string>& seen);
 
  private:

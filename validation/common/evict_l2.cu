@@ -9,7 +9,7 @@ __global__ void evict_l2(uint4* zeros, int64_t count) {
     const uint4 v = zeros[i];
     seen |= v.x | v.y | v.z | v.w;
   }
-  if (seen != 0) zeros[0] = make_uint4(0, 0, 0, 0);  // never: keeps the loads
+  if (seen != 0) zeros[0] = make_uint4(0, 0, 0, 0);  // never happens, but keeps the compiler from removing the loads
 }
 
 }  // namespace

@@ -7,6 +7,6 @@
 
 constexpr int64_t kFlushBytes = int64_t{256} << 20;  // the L2 of an H200 has 50-60 MB
 
-// Reads `zeros` (kFlushBytes bytes, all zero). Writing would leave dirty lines, and the following run would pay for
-// their write-back.
+// Enqueues a kernel that reads `zeros` (kFlushBytes bytes, all zero). If it wrote them, their lines would be dirty in
+// the L2, and the run after it would take longer because they must be written back.
 void launch_evict_l2(cudaStream_t stream, uint4* zeros, int sms);

@@ -12,7 +12,7 @@ __global__ void gate_kernel(const volatile uint32_t* host_flag, Gate gate, int r
       return;
     }
   }
-  // A relaxed store is enough, because no data have to be visible before the flag.
+  // Relaxed stores are enough, because the flag does not publish any other data.
   for (int p = 0; p < ranks; ++p) store_relaxed_sys(gate.ready[p] + rank, epoch);
   for (int p = 0; p < ranks; ++p) wait_for_flag(gate.ready[rank] + p, epoch, gave_up);
 }

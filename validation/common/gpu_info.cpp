@@ -10,14 +10,14 @@
 
 namespace {
 
-// The entry points of NVML that are used, declared here because not every toolkit installs nvml.h. All return 0 on
+// The functions of NVML that are used, declared here because not every toolkit installs nvml.h. All of them return 0 on
 // success.
 using Handle = void*;
-constexpr int kSmClock = 1;      // NVML_CLOCK_SM
-constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
+constexpr int kSmClock = 1;              // NVML_CLOCK_SM
+constexpr int kMemoryClock = 2;          // NVML_CLOCK_MEM
 constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, milliwatt
 
-// nvmlFieldValue_t
+// Has the layout of NVML's nvmlFieldValue_t
 struct FieldValue {
   unsigned field;
   unsigned scope;
@@ -38,10 +38,10 @@ struct Nvml {
   int (*by_bus)(const char*, Handle*) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;  // MHz
   int (*power)(Handle, unsigned*) = nullptr;       // milliwatt
-  // Only some GPUs and drivers have these values.
-  int (*temperature)(Handle, int, unsigned*) = nullptr;      // degrees Celsius; sensor 0 is the chip
-  int (*energy)(Handle, unsigned long long*) = nullptr;      // millijoule
-  int (*fields)(Handle, int, FieldValue*) = nullptr;  // of nvmlDeviceGetFieldValues
+  // Only some GPUs and drivers provide the following values.
+  int (*temperature)(Handle, int, unsigned*) = nullptr;  // degrees Celsius; sensor 0 is the chip
+  int (*energy)(Handle, unsigned long long*) = nullptr;  // millijoule
+  int (*fields)(Handle, int, FieldValue*) = nullptr;     // nvmlDeviceGetFieldValues
   bool ready = false;
 
   Nvml() {

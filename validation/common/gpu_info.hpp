@@ -24,11 +24,12 @@ struct GpuPower {
   double watt = -1;          // mean over the driver's averaging window (25 to 100 ms)
   double watt_instant = -1;  // the driver's latest reading
   double celsius = -1;
-  double joule = -1;  // since the driver was loaded
+  double joule = -1;  // energy since the driver was loaded
 };
 GpuPower gpu_power(int device);
 
-// "sm 1980 1980 MHz, mem 3201 3201 MHz, power 250 248 W", with one number per GPU, read without stopping any work.
+// Returns a text such as "sm 1980 1980 MHz, mem 3201 3201 MHz, power 250 248 W", with one number per GPU. The values
+// are read without stopping any work.
 std::string clocks_text(int ranks);
 
 std::string utc_now();

@@ -1,5 +1,5 @@
-// Hopper's instructions for tiles: barriers in shared memory, the tensor copy engine (TMA), and wgmma. Inline PTX,
-// sm_90a.
+// Hopper's instructions for tiles as inline PTX (sm_90a): barriers in shared memory, the tensor copy engine (TMA), and
+// wgmma.
 #pragma once
 
 #include <cuda.h>  // CUtensorMap
@@ -24,7 +24,7 @@ __device__ inline void barrier_expect(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-// A wait that lasts three times kSpinLimitNs is caused by a bug in the pipeline, so the kernel is ended.
+// Waits for a phase of a barrier. A wait of three times kSpinLimitNs is caused by a bug, so the kernel is then aborted.
 __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity) {
   uint64_t deadline = 0;
   for (uint32_t tries = 1;; ++tries) {
@@ -40,12 +40,13 @@ __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity) {
   }
 }
 
-// A barrier of the 128 threads of a warpgroup; barrier 0 is __syncthreads().
+// Synchronises the 128 threads of a warpgroup, by hardware barrier warpgroup + 1, because barrier 0 is that of
+// __syncthreads().
 __device__ inline void warpgroup_sync(int warpgroup) {
   asm volatile("bar.sync %0, 128;" ::"r"(warpgroup + 1) : "memory");
 }
 
-// ---- tensor copies; coordinates in elements, the first along a row ----
+// ---- tensor copies; coordinates (column, row) are in elements ----
 
 __device__ inline void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
@@ -65,7 +66,7 @@ __device__ inline void tile_store(const CUtensorMap& map, int column, int row, u
                : "memory");
 }
 
-// Adds to the values in global memory, in the data type of the map.
+// Adds a tile in shared memory to the values in global memory, in the data type of the map.
 __device__ inline void tile_add(const CUtensorMap& map, int column, int row, uint32_t from) {
   asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
                "r"(column), "r"(row), "r"(from)
@@ -74,19 +75,21 @@ __device__ inline void tile_add(const CUtensorMap& map, int column, int row, uin
 
 __device__ inline void stores_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until all but the last `kPending` groups of this thread have read shared memory, which may then be overwritten.
+// Waits until all but the last `kPending` groups of this thread's bulk stores have read shared memory, so that it may
+// be overwritten.
 template <int kPending>
 __device__ inline void stores_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
 
-// Waits until all groups of this thread have been written and can be released by a fence.
+// Waits until all bulk stores of this thread have written their data. A fence can then make the data visible to other
+// GPUs.
 __device__ inline void stores_wait() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("fence.proxy.async;" ::: "memory");
 }
 
-// Makes ordinary stores to shared memory visible to the copy engine.
+// Makes ordinary stores to shared memory visible to the tensor copy engine (TMA).
 __device__ inline void fence_shared_for_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ---- registers of a warpgroup ----
@@ -103,7 +106,8 @@ __device__ inline void leave_registers() {
 
 // ---- wgmma ----
 
-// Shared-memory matrix descriptor: rows of 128 bytes along k, swizzled by 128 bytes, in groups of 8 rows.
+// Returns wgmma's descriptor of a matrix in shared memory whose rows have 128 bytes along k, with the 128-byte swizzle,
+// in groups of 8 rows.
 __device__ inline uint64_t matrix_descriptor(uint32_t address) {
   return uint64_t((address & 0x3ffffU) >> 4) | uint64_t(1) << 16 | uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
 }
@@ -115,7 +119,7 @@ __device__ inline void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// d += A (64 x 16) B (16 x 256); with `add` 0, d = A B.
+// Computes d += A (64 x 16) B (16 x 256), or d = A B if `add` is 0. `a` and `b` are descriptors of matrices.
 __device__ inline void wgmma_64x256x16(float (&d)[128], uint64_t a, uint64_t b, int add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"

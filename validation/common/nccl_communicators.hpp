@@ -8,7 +8,7 @@
 
 class NcclCommunicators {
  public:
-  // At most `max_ctas` workgroups per GPU; 0: NCCL's choice.
+  // Makes communicators that use at most `max_ctas` workgroups per GPU; 0: NCCL chooses.
   NcclCommunicators(int gpus, int max_ctas);
   ~NcclCommunicators();
   NcclCommunicators(const NcclCommunicators&) = delete;
@@ -21,7 +21,7 @@ class NcclCommunicators {
   std::vector<ncclComm_t> comms_;
 };
 
-// Call it before the first communicator is made: it disables the switch's multicast (NVLS).
+// Disables NCCL's use of multicast in the switch (NVLS). Must be called before the first communicator is made.
 void nccl_without_multicast();
 
 std::string nccl_version();

@@ -8,6 +8,6 @@ struct OpenGpu {
   cudaStream_t stream = nullptr;  // streams of the program, in addition to the default stream
 };
 
-// Makes `gpu` the current GPU, lets it access the memory of all others of the first `gpus` GPUs, and creates its
-// stream. If the hardware cannot do this, prints a message and ends the program.
+// Makes `gpu` the current GPU, lets it access the memory of all other GPUs below `gpus`, and creates its stream. If the
+// hardware does not allow this access, prints a message and ends the program.
 OpenGpu open_gpu(int gpu, int gpus);

@@ -4,5 +4,5 @@
 #include <cstdio>
 #include <string>
 
-// "# key: value" lines: gpu, gpus, driver, date, command, cuda, clocks.
+// Writes lines "# key: value" with the keys gpu, gpus, driver, date, command, cuda and clocks.
 void write_provenance(std::FILE* file, int gpus, const std::string& command);

@@ -5,11 +5,12 @@
 
 #include <cstdint>
 
-// A row-major bf16 matrix that is copied in boxes of `box_rows` x `box_columns`. Rows of a box have at most 64 elements
-// and lie in shared memory with the 128-byte swizzle. `row_elements` is the distance from one row to the next. The part
-// of a box outside the matrix reads as zero and is not written.
+// Returns the tensor map of a row-major bf16 matrix that is copied in boxes of `box_rows` x `box_columns`. Rows of a
+// box have at most 64 elements and lie in shared memory with the 128-byte swizzle. `row_elements` is the distance
+// between neighbouring rows of the matrix. Elements of a box outside the matrix are read as zero and are not written.
 CUtensorMap tensor_map(const void* base, int64_t rows, int64_t columns, int64_t row_elements, int box_rows,
                        int box_columns);
 
-// Returns a function of the driver by its name; its parameters are those of this CUDA version (12050 is 12.5).
+// Returns a function of the driver by its name. `version` (12050 is CUDA 12.5) selects the variant of the function with
+// the parameters of this CUDA version.
 void* driver_function(const char* name, unsigned version);

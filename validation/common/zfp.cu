@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "cuda_check.hpp"
-// The order matters, because ZFP's headers depend on each other.
+// ZFP needs its headers in this order, because they depend on each other.
 #include "encode1.cuh"
 // clang-format off
 #include "decode1.cuh"
@@ -18,7 +18,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kValues = 4;  // values in a block
 
-// One hop of a compressed sum: each thread decodes a block, adds its own values and codes the sum.
+// One hop of a compressed sum: each thread decodes a block, adds the rank's values (`own`) and codes the sum.
 __global__ void reduce_kernel(Word* coded, const float* own, Word* out, uint values, uint blocks, uint bits) {
   const uint block = blockIdx.x * blockDim.x + threadIdx.x;
   if (block >= blocks) return;
@@ -89,7 +89,7 @@ class Zfp : public Codec {
   static uint blocks(int64_t bytes) { return padded(bytes) / kValues; }
   static unsigned grid(int64_t bytes) { return (blocks(bytes) + kThreads - 1) / kThreads; }
 
-  uint bits_;  // of a block
+  uint bits_;  // bits of a coded block
 };
 
 }  // namespace

@@ -1,20 +1,20 @@
-// Reads the cases to measure from a CSV file.
+// Reads from a CSV file which cases to measure.
 #pragma once
 
 #include <string>
 #include <vector>
 
-// In this order: plain GEMMs, then the modes of GEMM + ReduceScatter, then the modes of AllGather + GEMM.
+// What a case measures: a plain GEMM, GEMM + ReduceScatter (from rs_store on), or AllGather + GEMM (from ag_copy on).
 enum class Mode {
-  gemm,            // the GEMM kernel of this folder, on every GPU by itself
+  gemm,            // the GEMM kernel of this folder, without communication
   gemm_cublas,     // the GEMM of cuBLASLt
   rs_store,        // GEMM + ReduceScatter: tiles are stored to their owner, and a reduction follows the GEMM
-  rs_store_late,   // the same, but a tile's counter is raised when the next tile's main loop has ended
+  rs_store_late,   // like rs_store, but a tile's counter is raised when the next tile's main loop has ended
   rs_add,          // tiles are added to their owner's output
   reduce,          // the reduction of rs_store alone
   rs_nccl,         // the GEMM of cuBLASLt, then NCCL's reduce-scatter
   reduce_scatter,  // NCCL's reduce-scatter alone
-  ag_copy,         // AllGather + GEMM: copy engines pull rows of A, tiles wait for a flag
+  ag_copy,         // AllGather + GEMM: copy engines pull rows of A, and tiles wait for the flags of their rows
   ag_push,         // workgroups of the GEMM kernel store rows of A to the peers
   copies,          // the copies and flags of ag_copy alone
   ag_nccl,         // NCCL's all-gather, then the GEMM of cuBLASLt
@@ -31,13 +31,13 @@ inline bool is_gather(Mode mode) { return mode >= Mode::ag_copy; }
 struct Case {
   Mode mode = Mode::gemm;
   int m = 0, n = 0, k = 0;  // of the GEMM of one GPU
-  int chunks = 1;           // of a rank's rows of A
+  int chunks = 1;           // number of chunks into which a rank's rows of A are cut
   bool swizzle = true;      // each rank begins with another rank's rows
   bool traced = false;      // the case is also traced
 };
 
 inline constexpr const char* kCaseColumns = "mode,m,n,k,chunks,swizzle,trace";
 
-// Cases of `modes` ("": all) that `gpus` can run. Prints every error as file:line: what is wrong, and ends the program
-// with status 2 if there was one.
+// Returns the cases of `modes` ("": all modes) that `gpus` GPUs can run. Prints every error as file:line: what is
+// wrong, and ends the program with status 2 if there was one.
 std::vector<Case> read_cases(const std::string& path, const std::string& modes, int gpus);

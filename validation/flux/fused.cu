@@ -95,8 +95,8 @@ class FusedOperator : public Operator {
     args.block_rows = block_rows();
     args.store_rows = 64;
     while (to_owners() && args.block_rows % args.store_rows != 0) args.store_rows /= 2;
-    // In a reduce-scatter, the rows of the next rank come first and the rank's own rows last; in an all-gather, its own
-    // rows come first, then those of the others in the order of arrival.
+    // In a reduce-scatter, a GPU computes the rows of the next rank first and its own rows last. In an all-gather, it
+    // computes its own rows first, then those of the other ranks in the order in which they arrive.
     const int begin_at = !case_.swizzle ? 0 : to_owners() ? (rank + 1) % gpus() : way() == Way::gather ? rank : 0;
     args.order = tile_order(case_.m, case_.n, gpus(), begin_at);
     if (way() == Way::local) args.order = tile_order(case_.m, case_.n, 1, 0);
@@ -132,7 +132,7 @@ class FusedOperator : public Operator {
     return {own.parts, own.out, own.counters, case_.n, rank, gpus(), gemm.block_rows, gemm.order, own.gave_up};
   }
 
-  // Runs on a second stream, which begins when the first stream reaches this point.
+  // Enqueues pull() on a second stream, which begins when `stream` reaches this point.
   void pull_beside(int rank, cudaStream_t stream) {
     const FusedMemory::Gpu& own = memory_.of(rank);
     CUDA_CHECK(cudaEventRecord(own.begin, stream));
@@ -140,7 +140,8 @@ class FusedOperator : public Operator {
     pull(rank, own.copies);
   }
 
-  // Copies the rows of the next rank first and continues around the ring, with a flag after each chunk.
+  // Enqueues the copies of all other ranks' rows of A, from the next rank around the ring, and sets a flag after each
+  // chunk.
   void pull(int rank, cudaStream_t stream) {
     using Write = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
     static const auto write = reinterpret_cast<Write>(driver_function("cuStreamWriteValue32", 12000));

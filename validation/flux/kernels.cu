@@ -39,13 +39,14 @@ __device__ inline uint32_t pair(float low, float high) {
   return packed;
 }
 
-// Waits until the rows of A that a tile needs have arrived. Returns false if the wait timed out.
+// Waits until the rows of A that the tile at row `row` needs have arrived, if `waits` is true. Returns false if `waits`
+// is false or the wait timed out.
 __device__ inline bool wait_for_rows(const GemmArguments& args, int row, bool waits) {
   const int last = min(row + kTileRows, args.m) - 1;
   for (int chunk = row / args.chunk_rows; waits && chunk <= last / args.chunk_rows; ++chunk)
     if (chunk * args.chunk_rows / args.block_rows != args.rank)
       waits = wait_for_flag(args.flags + chunk, args.flag_value, args.gave_up);
-  asm volatile("fence.proxy.async;" ::: "memory");  // because the copy engine reads data that the flag covers
+  asm volatile("fence.proxy.async;" ::: "memory");  // the TMA, which loads A, must see rows that flags cover
   return waits;
 }
 
@@ -68,11 +69,12 @@ __device__ void load_tiles(const GemmArguments& args, uint32_t base, int workgro
   }
 }
 
-// The main loop of a tile. One group of wgmma stays in flight, so that the tensor cores never wait for a barrier.
+// Computes the products of a tile in `d`. One group of wgmma instructions stays in flight while the next one is issued,
+// so that the tensor cores do not wait for a barrier.
 __device__ inline void multiply(const GemmArguments& args, uint32_t base, int consumer, bool elected, Slot& slot,
                                 float (&d)[128]) {
   int before = 0;
-  __syncwarp();  // after the work that one thread alone did for the previous tile
+  __syncwarp();  // waits for the thread that alone stored the previous tile
   for (int depth = 0; depth < args.k; depth += kTileDepth) {
     barrier_wait(full_barrier(base, slot.stage), slot.phase);
     const uint64_t a = matrix_descriptor(base + slot.stage * kStageA + consumer * (kStageA / kConsumers));
@@ -80,7 +82,7 @@ __device__ inline void multiply(const GemmArguments& args, uint32_t base, int co
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < kTileDepth / 16; ++step)
-      wgmma_64x256x16(d, a + step * 2, b + step * 2, depth + step != 0);  // 32 bytes on
+      wgmma_64x256x16(d, a + step * 2, b + step * 2, depth + step != 0);  // a step of 16 values of k is 32 bytes
     wgmma_commit();
     wgmma_wait<1>();
     if (elected && depth > 0) barrier_arrive(empty_barrier(base, before));
@@ -108,13 +110,14 @@ __device__ inline void store_columns(const GemmArguments& args, uint32_t from, i
   stores_commit();
 }
 
-// Rounds the 64 x 256 sums of a consumer and stores them 64 columns at a time, through two buffers.
+// Rounds the 64 x 256 sums of a consumer (a warpgroup that computes) to bf16, and stores them 64 columns at a time
+// through two buffers in shared memory.
 template <Way kWay>
 __device__ inline void store_tile(const GemmArguments& args, uint32_t base, int consumer, bool elected, int row,
                                   int column, const float (&d)[128]) {
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) % 128 / 32;
-  // Lane l gives the address of row l % 8 of the 8 x 8 matrix l / 8: rows 0 to 7, rows 8 to 15, and the same for the
-  // next 8 columns.
+  // stmatrix stores four 8 x 8 matrices, and lane l states the address of row l % 8 of matrix l / 8. Matrices 0 and 1
+  // are rows 0 to 7 and 8 to 15; matrices 2 and 3 are the same rows of the next 8 columns.
   const uint32_t line = uint32_t(warp * 16 + lane % 8 + lane / 8 % 2 * 8) * (kStoreColumns * 2);
   const uint32_t swizzle = uint32_t(lane % 8), piece = uint32_t(lane / 16);
 #pragma unroll
@@ -138,8 +141,8 @@ __device__ inline void store_tile(const GemmArguments& args, uint32_t base, int 
   }
 }
 
-// Called by one thread of each consumer when its stores have been written; the second of the two threads raises the
-// tile's counter at every owner of some of its rows.
+// Raises a tile's counter at every GPU that owns rows of the tile. One thread of each of the two consumers calls this
+// function when its stores have been written, and the second call raises the counters.
 template <Way kWay>
 __device__ inline void count_tile(const GemmArguments& args, uint32_t base, const TileAt& at) {
   uint32_t before;
@@ -211,8 +214,8 @@ __device__ void compute_tiles(const GemmArguments& args, uint32_t base, int work
   if (kCounts && pending.row >= 0) count_tile<kWay>(args, base, pending);
 }
 
-// Stores the rank's own rows of A to every peer, chunk by chunk. The previous rank of the ring comes first, because it
-// needs them first.
+// Stores this rank's rows of A to every peer, chunk by chunk. Rank - 1 is the first peer, because it computes with
+// these rows directly after its own rows.
 __device__ void push_rows(const GemmArguments& args, int pusher) {
   constexpr int kUnroll = 8;
   const int64_t vectors = int64_t{args.chunk_rows} * args.k / 8, step = int64_t{args.pushers} * kBlock;
@@ -282,8 +285,9 @@ __global__ void __launch_bounds__(kBlock, 1) gemm_kernel(const __grid_constant__
   args.clock[1] = global_ns() - began;
 }
 
-// The rank's own tiles, in the order in which peers compute them. A line of 256 columns consists of 32 pieces of 16
-// bytes; a thread loads a piece from every source before it adds them up.
+// Adds up the parts of this rank's tiles that all ranks have stored, tile by tile, in the order in which the ranks
+// compute the tiles. 32 threads process a line of 256 columns, 16 bytes each. A thread loads its 16 bytes of every
+// rank's part before it adds them.
 __global__ void __launch_bounds__(kReduceThreads) reduce_kernel(ReduceArguments args) {
   constexpr int kLines = kReduceThreads / 32;
   __shared__ bool waits;

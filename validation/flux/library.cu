@@ -22,7 +22,7 @@ class LibraryOperator : public Operator {
     if (case_.mode == Mode::ag_nccl || case_.mode == Mode::all_gather) {
       const size_t share = size_t(block_rows()) * size_t(case_.k);
       NCCL_CHECK(ncclGroupStart());
-      for (int r = 0; r < gpus(); ++r)  // in place
+      for (int r = 0; r < gpus(); ++r)  // in place: each rank's rows are already in its output
         NCCL_CHECK(ncclAllGather(a(r) + share * size_t(r), a(r), share, ncclBfloat16, (*comms_)[size_t(r)],
                                  streams[size_t(r)]));
       NCCL_CHECK(ncclGroupEnd());

@@ -1,5 +1,5 @@
-// Times GEMM + ReduceScatter and AllGather + GEMM, fused and by libraries, and the parts of both. Writes one row per
-// case, and traces of the tiles of some cases.
+// Times GEMM + ReduceScatter and AllGather + GEMM, as fused kernels and by libraries, and the GEMMs and collectives
+// alone. Writes one row per case, and traces of the tiles of some cases.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// pause, as a multiple of the previous run's time: clocks fall when GEMMs follow each other for 40 ms
+// pause after a run, as a multiple of its time: without pauses, the clocks fall after 40 ms of GEMMs
 constexpr double kPause = 3;
 constexpr int kTracedRuns = 5;
 
@@ -41,7 +41,7 @@ double run(Stage& stage, Operator& op, std::vector<GpuLoad>* load) {
   return us;
 }
 
-// Runs every case once with poisoned outputs. A case whose result is wrong is left out.
+// Runs an operator with poisoned outputs. Returns true if its result is right; other cases are not measured.
 bool works(Stage& stage, Operator& op) {
   op.prepare();
   stage.warm(op);
@@ -72,7 +72,7 @@ void measure(Stage& stage, Measured& one, bool counts, bool notes_load) {
   one.kernel_mhz.push_back(one.op->kernel_mhz());
 }
 
-// Some runs are recorded; the one of median length becomes the trace.
+// Records kTracedRuns runs and keeps the trace of the run with the median length.
 void trace(Stage& stage, Operator& op, const std::string& folder, const std::string& command) {
   const std::string path = folder + "/" + text_of(op.what()) + ".wgtrace.csv";
   const Case& c = op.what();
@@ -137,7 +137,7 @@ void write_row(std::FILE* file, const Measured& one, int gpus) {
                one.watt);
 }
 
-// Compares the GEMM kernel of this folder with that of the library.
+// Prints the rates of the GEMM kernel of this folder and of cuBLASLt's.
 void print_rates(const std::vector<Measured>& cases) {
   for (const Measured& one : cases) {
     const Case& c = one.op->what();
@@ -155,7 +155,8 @@ void print_rates(const std::vector<Measured>& cases) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The GEMM library is large and loads its kernels one by one, so every case runs once before a gate is closed.
+  // The GEMM library is large, so each of its kernels is loaded when it is first used. Every case runs once before a
+  // gate holds the GPUs, because a kernel must not be loaded meanwhile.
   setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   std::string command = "flux_measure";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
@@ -193,8 +194,8 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "flux: %zu cases give right results, %d do not\n", measured.size(), failed);
   write_header(c, command);
 
-  // Every round visits all cases in another order, so that a drift of clocks or temperature affects all cases alike.
-  // The first round does not count.
+  // Every round runs all cases in another order, so that a drift of clocks or temperature affects all cases alike. The
+  // first round does not count.
   std::mt19937 random(1);
   const double began = now_seconds();
   std::vector<size_t> order(measured.size());

@@ -17,11 +17,12 @@ struct Terms {
   const __nv_bfloat16* a[kMaxRanks];
   const __nv_bfloat16* b[kMaxRanks];
   int count;       // number of products that are summed
-  int block_rows;  // with one term: rows of A that one GPU owns, a[row / block_rows]
-  int first_row;   // of the output
+  int block_rows;  // if count is 1: rows of A that one GPU owns; row r of A is in a[r / block_rows]
+  int first_row;   // row of the whole C at which this GPU's output begins
 };
 
-// One WG computes the expected value of an element and compares it with the output.
+// One WG computes the expected value of an element. It writes this value and the stored one to `sampled`, where the
+// host compares them.
 __global__ void sample_kernel(Terms terms, const __nv_bfloat16* out, int rows, int n, int k, uint32_t seed,
                               float2* sampled) {
   __shared__ float sums[256];
@@ -148,7 +149,7 @@ bool Operator::right() {
     int wrong = 0;
     float2 worst{};
     for (const float2& one : host) {
-      // Elements have a size of about sqrt(k x terms), and every part is rounded to bf16 before it is added.
+      // The magnitude of an element is about sqrt(k x terms), and every term is rounded to bf16 before it is added.
       const double allowed = std::fabs(double(one.x)) / 128 + 0.03 * std::sqrt(double(case_.k) * terms.count);
       if (std::fabs(double(one.y) - double(one.x)) <= allowed) continue;
       if (wrong++ == 0) worst = one;

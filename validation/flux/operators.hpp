@@ -11,18 +11,17 @@
 #include "moire_record.hpp"
 #include "nccl_communicators.hpp"
 
-// The memory that fused operators need on every GPU besides A[m][k], B[n][k] and C[m][n], which `Operands` has. If A is
-// gathered, every rank owns its block of rows.
+// The memory that fused operators need on every GPU besides A[m][k], B[n][k] and C[m][n], which `Operands` holds.
 class FusedMemory {
  public:
   struct Gpu {
     int sms = 0;
     __nv_bfloat16* parts = nullptr;  // [source][m / ranks][n]
     __nv_bfloat16* out = nullptr;    // [m / ranks][n]
-    uint32_t* counters = nullptr;    // a tile each
+    uint32_t* counters = nullptr;    // one per tile
     uint32_t* flags = nullptr;       // one per chunk of rows of A
     int* gave_up = nullptr;
-    uint64_t* clock = nullptr;  // cycles and ns of a fused kernel
+    uint64_t* clock = nullptr;  // how long the fused kernel ran: [0] in cycles, [1] in ns
     cudaStream_t copies = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
   };
@@ -44,19 +43,20 @@ class Operator : public Work {
   Operator(const Case& c, const Operands& operands, const FusedMemory& memory)
       : case_(c), operands_(operands), memory_(memory) {}
 
-  // Called before every run, outside the measured time: resets counters and flags, and the sums that tiles are added
-  // to.
+  // Resets counters, flags, and the outputs to which tiles are added. Called before every run, outside the measured
+  // time.
   virtual void prepare() {}
-  // Called before a run that is checked: fills outputs, staging buffers and rows that are still to arrive with NaN.
+  // Fills outputs, staging buffers and the rows that peers send with NaN. Called before a run whose result is checked.
   void poison();
-  // Called after such a run: compares some elements of every GPU's output with those of a simple kernel, and checks
-  // that no part of the output is missing. Prints what is wrong.
+  // Returns true if the result of a run after poison() is right. Compares some elements of every GPU's output with
+  // those of a simple kernel, and searches the whole output for NaN. Prints what is wrong.
   bool right();
-  // True if a kernel gave up waiting since the last call.
+  // Returns true if a wait in a kernel has timed out since the last call of this function.
   bool gave_up();
-  // Mean SM clock during the last run's GEMM kernel, on the slower GPU; 0 if a library's kernel ran.
+  // Returns the mean SM clock during the last run's GEMM kernel in MHz, of the GPU with the lowest clock. Returns 0 if
+  // a library's kernel ran.
   double kernel_mhz();
-  // The operator with the kernel variant that records a trace.
+  // From the next run on, uses the kernel variant that records a trace; a null pointer ends this.
   virtual void record(moire_record::Recorder*) {}
   virtual int workgroups() const { return 0; }
   virtual moire_record::Kernel description() const { return {}; }
@@ -77,6 +77,6 @@ class Operator : public Work {
   const FusedMemory& memory_;
 };
 
-// `comms` may be null if no mode needs NCCL.
+// Returns the operator that runs case `c`. `comms` may be null if the case does not use NCCL.
 std::unique_ptr<Operator> make_operator(const Case& c, const Operands& operands, const FusedMemory& memory,
                                         const NcclCommunicators* comms);

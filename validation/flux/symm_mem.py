@@ -21,7 +21,7 @@ import torch.distributed._symmetric_memory as symm_mem
 import torch.multiprocessing as processes
 
 ROWS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384]
-PAUSE = 3  # this multiple of the previous run's time
+PAUSE = 3  # pause before a run, as a multiple of the previous run's time
 
 
 def shapes(ranks):
@@ -102,7 +102,7 @@ def worker(rank, arguments):
             operator = Operator(kind, m, n, k, rank, arguments.gpus, group)
             right = operator.right()
             times = [measure(operator, flush, meet) for _ in range(arguments.rounds + 2)][2:]
-        except Exception as error:  # the operator refuses this shape, on all ranks alike
+        except Exception as error:  # all ranks get here if the operator refuses this shape
             print(f"symm_mem: {mode} m={m} n={n} k={k}: {error}", file=sys.stderr)
             continue
         if rank == 0:

@@ -6,20 +6,21 @@
 #include <algorithm>
 
 constexpr int kTileRows = 128, kTileColumns = 256, kTileDepth = 64;
-// rows of tiles in a panel: 132 workgroups work on about 16 x 8 tiles, which share most of their loads
+// rows of tiles in a panel: the 132 workgroups of an H200 then work on about 16 x 8 tiles, which share most of their
+// loads
 constexpr int kPanelRows = 16;
 
 struct TileAt {
   int row, column;  // in tiles
 };
 
-// The rows form one segment per rank, in cyclic order from `first` on. A segment is cut into panels of kPanelRows rows
-// of tiles, and within a panel the tiles of a column follow each other, so that workgroups that run at the same time
-// load the same rows and columns.
+// The rows form one segment per rank, in cyclic order beginning at row `first`. A segment is cut into panels of
+// kPanelRows rows of tiles. Within a panel the order goes down each column of tiles, so that workgroups that run at the
+// same time load the same rows of A and columns of B.
 struct TileOrder {
   int rows = 0, columns = 0;  // of tiles
   int segment_rows = 0;       // of tiles
-  int first = 0;              // row of tiles
+  int first = 0;              // the row of tiles that comes first
 
   __host__ __device__ int tiles() const { return rows * columns; }
   __host__ __device__ TileAt at(int number) const {
@@ -36,8 +37,8 @@ struct TileOrder {
   }
 };
 
-// The order for `m` rows that `ranks` GPUs own in blocks; the rows of rank `begin_at` come first. If blocks are not
-// whole tiles, all rows form one segment.
+// Returns the order for `m` rows, of which each of `ranks` GPUs owns a block. The rows of rank `begin_at` come first.
+// If a block is not a whole number of tiles, all rows form one segment.
 inline TileOrder tile_order(int m, int n, int ranks, int begin_at) {
   TileOrder order;
   const int block = m / ranks;

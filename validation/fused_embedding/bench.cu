@@ -30,7 +30,7 @@ UnfusedKernel unfused_of(bool record) {
   return record ? unfused_kernel<kDtype, kBags, true> : unfused_kernel<kDtype, kBags, false>;
 }
 
-// Shape::problem() has refused all other values.
+// Returns the fused kernel for the shape's number of bags per group. Shape::problem() has refused all other numbers.
 FusedKernel fused(const Shape& s, bool record) {
   const int bags = s.bags_per_group();
   if (s.dtype == Dtype::fp16) return bags == 1 ? fused_of<Dtype::fp16, 1>(record) : fused_of<Dtype::fp16, 2>(record);
@@ -51,7 +51,7 @@ UnfusedKernel unfused(const Shape& s, bool record) {
                      : unfused_of<Dtype::fp32, 4>(record);
 }
 
-// The layout of the output after each mode.
+// Returns the layout of the output after a run of `mode`.
 Layout output_layout(Mode mode) {
   return mode == Mode::fused || mode == Mode::bulk_sm_copy ? Layout::sample_major : Layout::table_major;
 }
@@ -186,7 +186,8 @@ void Bench::set_shape(const Shape& shape) {
     CUDA_CHECK(cudaGetLastError());
   }
   synchronise();
-  // NCCL connects and allocates for this size now, because behind a gate it could wait for the gate forever.
+  // NCCL connects and allocates for this size now. If it did this while a gate holds the GPUs, it could wait for the
+  // gate forever.
   if (nccl_ != nullptr && !enqueue_nccl()) nccl_.reset();
   synchronise();
 }
@@ -212,8 +213,8 @@ KernelFacts Bench::facts(const RunOptions& options) const {
   return f;
 }
 
-// Every run has new indices, poisoned outputs and an L2 without any of its data, so it starts cold and cannot pass the
-// check with old results.
+// Prepares a run: new indices, poisoned outputs, and an L2 that holds none of the run's data. So caches are cold, and
+// results of an earlier run cannot pass the check.
 void Bench::prepare(uint64_t seed, const RunOptions& options) {
   for (int r = 0; r < ranks_; ++r) {
     Rank& k = rank_[r];
@@ -222,7 +223,7 @@ void Bench::prepare(uint64_t seed, const RunOptions& options) {
     CUDA_CHECK(cudaMemsetAsync(k.staging, 0xff, shape_.output_bytes(), k.stream));
     fill_indices<<<sms_ * 8, 256, 0, k.stream>>>(shape_, device_popularity(r), r, seed, k.indices);
     CUDA_CHECK(cudaGetLastError());
-    // An exchange alone needs pooled vectors in its staging buffer.
+    // A mode that measures the exchange alone needs pooled vectors in its staging buffer.
     if (only_exchanges(options.mode)) launch_unfused(r, Layout::table_major, false);
     CUDA_CHECK(cudaMemsetAsync(k.gates + kArrived, 0, sizeof(uint32_t), k.stream));
     if (options.record) {
@@ -250,7 +251,8 @@ void Bench::launch_sm_copy(int r) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Each sender starts with another peer, so that no two senders send to one receiver; its own share comes last.
+// Enqueues rank `r`'s copies to all ranks. Each rank starts with another peer, so that no two ranks send to one
+// receiver; the copy of a rank's share for itself comes last.
 void Bench::enqueue_copies(int r) {
   const size_t share = size_t(shape_.share_bytes());
   const char* staging = reinterpret_cast<const char*>(rank_[r].staging);
@@ -324,7 +326,7 @@ RunResult Bench::run(const RunOptions& options) {
   ++epoch_;
   ++seed_;
   prepare(seed_, options);
-  const int grid = facts(options).grid;  // queried now, because nothing may call the host API while a gate spins
+  const int grid = facts(options).grid;  // queried now, because such queries could block while a gate spins
   for (int r = 0; r < ranks_; ++r) {
     Rank& k = rank_[r];
     CUDA_CHECK(cudaSetDevice(r));

@@ -1,4 +1,5 @@
-// Runs one shape on all GPUs in any of the modes: allocates, fills, launches, times and checks.
+// Runs one shape (problem size) on all GPUs in any of the modes: allocates and fills memory, launches the kernels,
+// measures times and checks results.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,19 +25,19 @@ bool needs_nccl(Mode mode);
 
 struct RunOptions {
   Mode mode = Mode::fused;
-  Order order = Order::remote_first;  // of the tasks of the fused kernel
+  Order order = Order::remote_first;  // order of the fused kernel's tasks
   bool record = false;                // record time stamps: fused and unfused_kernel only
   bool start_barrier = false;         // fused: all WGs of all GPUs meet before the first task
   int checked_elements = 2'048;       // per rank, compared with values computed by the CPU
 };
 
 struct RunResult {
-  bool done = true;    // false: NCCL did not work
-  double us = 0;       // slowest rank, from the common gate to the end of its last work (GPU events)
+  bool done = true;  // false: NCCL did not work
+  double us = 0;  // time of the slowest rank from the common start to the end of its last kernel or copy, by GPU events
   double skew_us = 0;  // slowest minus fastest rank
 };
 
-// The resources of the compiled kernel, and the number of WGs that an SM holds.
+// The resources of the compiled kernel, how many of its WGs fit on an SM, and its grid.
 struct KernelFacts {
   int registers = 0;
   int lds_bytes = 0;
@@ -47,7 +48,7 @@ struct KernelFacts {
 
 class Bench {
  public:
-  // Allocates once, with each buffer as large as the largest of `shapes` needs.
+  // Allocates all buffers once, each as large as the largest of `shapes` needs.
   Bench(int ranks, const std::vector<Shape>& shapes);
   ~Bench();
   Bench(const Bench&) = delete;
@@ -70,9 +71,9 @@ class Bench {
     uint4* staging = nullptr;
     uint64_t* cdf = nullptr;
     uint32_t* guide = nullptr;
-    uint4* flush = nullptr;     // as large as several L2s: reading it evicts the data of the preparation
+    uint4* flush = nullptr;     // larger than the L2: reading it evicts what the preparation left there
     uint32_t* flags = nullptr;  // [source][wg]
-    uint32_t* gates = nullptr;  // words 0-7: host gate; 16-23: start barrier; 32: `arrived`
+    uint32_t* gates = nullptr;  // words 0-7: gate; 16-23: start barrier; 32: WGs that reached it
     TaskRecord* tasks = nullptr;
     WaitRecord* waits = nullptr;
     WgRecord* wgs = nullptr;
@@ -103,7 +104,7 @@ class Bench {
   uint64_t seed_ = 0;
   uint32_t* host_flag_ = nullptr;  // pinned: opens the gates
   std::unique_ptr<PopularityTable> popularity_;
-  int popularity_rows_ = 0;  // of popularity_
+  int popularity_rows_ = 0;  // rows of the table popularity_
   double popularity_exponent_ = 0;
   std::unique_ptr<NcclExchange> nccl_;
   std::vector<Rank> rank_;

@@ -1,6 +1,6 @@
-// Times the embedding + All-to-All on 2 to 8 GPUs of one process over a grid of points: bulk-synchronous with NCCL,
-// copy engines or SMs; each of its parts alone; and fused. Writes operator.csv, and WG traces of the points that
-// --trace names.
+// Times the embedding + All-to-All on 2 to 8 GPUs of one process for a grid of points (named shapes). The modes are
+// bulk-synchronous with NCCL, copy engines or SMs, the embedding kernel and the exchanges alone, and fused. Writes
+// operator.csv, and WG traces of the points that --trace names.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -103,7 +103,8 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// Four cells: median, minimum, maximum, skew; they are empty if the mode could not run.
+// Measures a mode and writes four cells of a CSV row: median, minimum and maximum of the times, and the skew. The cells
+// are empty if the mode could not run.
 void time_mode(Bench& bench, const CommandLine& c, Mode mode, std::FILE* csv) {
   RunOptions options;
   options.mode = mode;
@@ -148,7 +149,8 @@ void measure(Bench& bench, const CommandLine& c, const Point& point, std::FILE* 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Kernels that are loaded lazily would be loaded while a gate spins, and loading can wait for the gate: a deadlock.
+  // Loads all kernels at the start. A kernel that is loaded at its first launch could wait for a gate that spins, and
+  // the gate waits for the host: a deadlock.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const CommandLine c = parse(argc, argv);
   const std::vector<Point> points = read_grid(c.grid, c.ranks);

@@ -3,8 +3,8 @@
 // Memory layouts (pieces of 16 bytes; a row has row_vectors of them):
 //   tables   [local table][row][dim]                     of this GPU
 //   indices  [local table][global sample][pooling]       int32
-//   staging  [destination][local table][own sample][dim]  unfused kernel: a destination's share is contiguous
-//            [destination][own sample][local table][dim]  the same, for the SM copy
+//   staging  [destination][local table][own sample][dim]  unfused kernel, for NCCL and copy engines
+//            [destination][own sample][local table][dim]  unfused kernel, for the copy by SMs
 //   output   [own sample][global table][dim]             fused kernel and SM copy: sample-major
 //            [source][local table][own sample][dim]      NCCL and copy engines: table-major
 #pragma once
@@ -21,13 +21,14 @@ struct FusedArguments {
   Shape shape;
   int rank;
   Order order;
-  bool start_barrier;  // meet all WGs of all GPUs before the first task
+  bool start_barrier;  // all WGs of all GPUs wait for each other before the first task
   const uint4* tables;
   const int* indices;
   uint4* output[kMaxRanks];
-  // On GPU p: [source][wg], set to epoch when WG `wg` of `source` has stored its last vector for p.
+  // flags[p] is on GPU p: [source][wg]. A flag is set to `epoch` when WG `wg` of `source` has stored its last vector
+  // for p.
   uint32_t* flags[kMaxRanks];
-  uint32_t epoch;  // different in every run, so flags need no reset
+  uint32_t epoch;  // different in every run, so the flags need not be reset
   Gate gate;
   TaskRecord* tasks;  // [task id]
   WaitRecord* waits;  // [peer][wg]
@@ -51,7 +52,8 @@ struct CopyArguments {
   uint4* output[kMaxRanks];
 };
 
-// A 16-byte piece of a row: its number of elements, how they are added in fp32, and how sums are rounded.
+// Functions for the 16-byte pieces of a row: how many elements a piece has, how it is added to fp32 sums, and how sums
+// are rounded.
 template <Dtype kDtype>
 struct Piece {
   static constexpr int kElements = 16 / bytes_of(kDtype);
@@ -93,14 +95,14 @@ struct Piece {
   }
 };
 
-// Minimum WGs per SM, as __launch_bounds__ tells the compiler. They leave enough registers (64 or 80 per thread) for
-// exactly one batch of loads besides the sums. With fewer registers the compiler would wait for the first loads before
-// it issues the last ones; more registers gain nothing.
+// Returns the minimum of WGs per SM for __launch_bounds__. It leaves 64 or 80 registers per thread, enough for the sums
+// and exactly one batch of loads. With fewer registers the compiler would wait for the first loads before it issues the
+// last ones; more registers gain nothing.
 __host__ __device__ constexpr int wgs_per_sm_of(Dtype dtype, int bags) {
   return bags * (16 / bytes_of(dtype)) <= 8 ? 4 : 3;
 }
 
-// A row is read only once, so its load should not evict other lines from the L1.
+// Loads 16 bytes of a row. A row is read only once, so its load should not evict other lines from the L1.
 __device__ inline uint4 load_piece(const uint4* p) {
   uint4 v;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -109,15 +111,15 @@ __device__ inline uint4 load_piece(const uint4* p) {
   return v;
 }
 
-// Reads the thread's index again behind a compiler fence, so that values which a task needs after its gather are
-// computed or loaded there instead of occupying registers during the gather.
+// Returns threadIdx.x, read again after a compiler fence. Values that follow from it are then computed after the gather
+// of a task, and do not occupy registers during the gather.
 __device__ inline int fresh_tid() {
   int tid;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(tid)::"memory");
   return tid;
 }
 
-// A row has a power of two of vectors, so threads are assigned to rows by shifts.
+// Returns log2 of the 16-byte vectors in a row, a power of two. Threads are assigned to rows by this shift.
 __device__ inline int row_shift_of(const Shape& s) { return 31 - __clz(s.row_vectors()); }
 
 struct Place {
@@ -126,9 +128,9 @@ struct Place {
 };
 __device__ inline Place place_of(int tid, int row_shift) { return {tid >> row_shift, tid & ((1 << row_shift) - 1)}; }
 
-// Adds the next rows of kBags bags: kLoadsInFlight loads per thread, or, if not kFull, the `left` rows that every bag
-// still has. All loads are issued before the first addition, because additions begin with the row that was requested
-// last and the compiler does not reorder float additions.
+// Adds the next rows of kBags bags to `sum`: kLoadsInFlight / kBags rows of each bag, or its last `left` rows if kFull
+// is false. Additions begin with the row that was requested last, and the compiler does not reorder float additions. So
+// all loads are issued before the first addition.
 template <Dtype kDtype, int kBags, bool kFull>
 __device__ inline void pool_batch(const uint4* table, const uint32_t* rows, int bag_stride, int left,
                                   typename Piece<kDtype>::Sum (&sum)[kBags]) {
@@ -150,8 +152,8 @@ __device__ inline void pool_batch(const uint4* table, const uint32_t* rows, int 
   }
 }
 
-// Sums of the kBags bags that this thread's group handles in one task (bags group, group + groups, ...). `table` points
-// at the thread's 16-byte column of the first row, `rows` at the group's first bag.
+// Sums the rows of the kBags bags that this thread's group handles in one task (bags group, group + groups, ...).
+// `table` points to the thread's 16-byte column in row 0 of the table, `rows` to the indices of the group's first bag.
 template <Dtype kDtype, int kBags>
 __device__ inline void pool_bags(int pooling, const uint4* table, const uint32_t* rows, int bag_stride,
                                  typename Piece<kDtype>::Sum (&sum)[kBags]) {
@@ -174,8 +176,8 @@ __device__ inline const int* first_index(const Shape& s, const int* indices, con
 
 __device__ inline int64_t table_vectors(const Shape& s) { return int64_t(s.rows_per_table) * s.row_vectors(); }
 
-// Copies the task's row indices, one contiguous run, from HBM to shared memory. They are stored as the rows' distances
-// from the start of the table, in vectors, so that the gather needs one multiply-add per address.
+// Copies a task's row indices, which are contiguous, from HBM to shared memory. There an index becomes the row's
+// distance from the start of the table in 16-byte vectors, so that the gather needs one multiply-add per address.
 __device__ inline void stage_indices(const int* from, int count, int row_shift, int tid, uint32_t* bag_rows) {
 #pragma unroll 1
   for (int i = tid * 4; i < count; i += kThreads * 4) {
@@ -185,15 +187,15 @@ __device__ inline void stage_indices(const int* from, int count, int row_shift, 
   }
 }
 
-// Waits until every WG of every GPU has arrived. All WGs are resident (the grid is at most the occupancy), so this
-// ends.
+// Waits until every WG of every GPU has called this function. All WGs are resident at the same time, because the grid
+// is not larger than the GPU can hold, so the wait ends.
 __device__ inline void start_together(const FusedArguments& a) {
   if (threadIdx.x == 0) {
     __threadfence();
     atomicAdd(a.gate.arrived, 1U);
     if (blockIdx.x == 0) {
       wait_for_flag(a.gate.arrived, gridDim.x, a.gave_up);
-      fence_sys();  // a single release: one per peer would delay each flag by another round trip
+      fence_sys();  // one fence for all flags: with a release per flag, each flag would wait for one more fence
       for (int p = 0; p < a.shape.ranks; ++p) store_relaxed_sys(a.gate.ready[p] + a.rank, a.epoch);
     }
     for (int p = 0; p < a.shape.ranks; ++p) wait_for_flag(a.gate.ready[a.rank] + p, a.epoch, a.gave_up);
@@ -201,23 +203,23 @@ __device__ inline void start_together(const FusedArguments& a) {
   __syncthreads();
 }
 
-// A task of the fused kernel's WG, as its threads find it in shared memory.
+// What the threads of a WG need to know about a task of the fused kernel. It is kept in shared memory.
 struct Work {
   Task task;
   int position;
-  const int* indices;  // of its first bag
+  const int* indices;  // indices of the task's first bag
   const uint4* table;
   uint4* out;  // column 0 of its first sample
 };
 
-// Values that are constant during a launch live in shared memory; otherwise the compiler would keep them in registers
-// during every gather.
+// Values that are constant during a launch. They are kept in shared memory; otherwise the compiler would keep them in
+// registers during every gather.
 struct WgConstants {
   int tasks;
   int task_indices;
   int row_shift;
-  int bag_stride;      // from a bag of a group to the group's next bag, in slots
-  int sample_vectors;  // from a sample to the next one in the output
+  int bag_stride;      // distance from a group's bag to the group's next bag, in indices
+  int sample_vectors;  // distance from a sample to the next sample in the output, in 16-byte vectors
 };
 
 __device__ inline void decode(const FusedArguments& a, int position, int tasks, Work& work) {
@@ -234,20 +236,20 @@ __device__ inline void decode(const FusedArguments& a, int position, int tasks, 
              int64_t(global_table) * s.row_vectors();
 }
 
-// A persistent kernel: the grid has as many WGs as the GPU can hold, and WG w does the tasks at positions w, w + grid,
-// .... kRecord adds time stamps and a barrier between sums and stores; without it the stores of a warp are issued as
-// soon as its own sums are complete.
+// The fused kernel. It is persistent: the grid has as many WGs as the GPU can hold, and WG w does the tasks at
+// positions w, w + grid, w + 2 x grid, and so on. If kRecord is true, it takes time stamps and has a barrier between
+// sums and stores. Otherwise a warp issues its stores as soon as its own sums are complete.
 template <Dtype kDtype, int kBags, bool kRecord>
 __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     fused_kernel(const __grid_constant__ FusedArguments a) {
   extern __shared__ __align__(16) uint32_t bag_rows[];  // [bag of the task][slot]
   __shared__ int remaining[kMaxRanks];                  // remaining tasks of this WG, by destination
-  __shared__ Work work[2];  // this task and the next one, whose divisions (0.5 us) run beside the loads of indices
+  __shared__ Work work[2];  // this task and the next one, which one thread decodes while the others load indices
   __shared__ WgConstants constants;
-  // Time stamps are kept in shared memory: in registers they would make the compiler split the batch of loads.
+  // Time stamps are kept in shared memory. In registers they would leave too little space for a whole batch of loads.
   __shared__ TaskRecord record;
   __shared__ WgRecord own;
-  constexpr int kDecoder = kThreads - 1;  // its warp has the fewest indices to load
+  constexpr int kDecoder = kThreads - 1;  // the thread that decodes tasks; its warp loads the fewest indices
   const Shape& s = a.shape;
   int tid = int(threadIdx.x);
   const int wg = int(blockIdx.x);
@@ -263,7 +265,8 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   }
   if (tid < s.ranks) remaining[tid] = 0;
   __syncthreads();
-  // Each thread decodes one position: decoding them one after the other would cost a WG several microseconds.
+  // Counts the WG's tasks by destination. The threads share the positions, because a single thread would take several
+  // microseconds.
   for (int position = wg + tid * grid; position < tasks; position += grid * kThreads)
     atomicAdd(&remaining[s.task_at(position, a.rank, a.order).destination], 1);
   if (tid == kDecoder) {
@@ -274,12 +277,12 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   __syncthreads();
   if (a.start_barrier) start_together(a);
   if (kRecord && tid == 0) own.released_ns = global_ns();
-  // A WG that has no task for a peer has nothing to wait for.
+  // A WG that has no task for a peer raises its flag at this peer now, because the peer waits for the flags of all WGs.
   if (tid < s.ranks && tid != a.rank && remaining[tid] == 0)
     store_release_sys(a.flags[tid] + a.rank * grid + wg, a.epoch);
 
-  // The batch of loads and the sums leave few registers, so only `turn` and the arguments of pool_bags() are kept
-  // across it.
+  // The batch of loads and the sums leave few registers. So only `turn` and the arguments of pool_bags() are kept in
+  // registers during pool_bags().
   for (int turn = 0; work[turn].position < constants.tasks; turn ^= 1) {
     tid = fresh_tid();
     if (kRecord && tid == 0) record.start_ns = global_ns();
@@ -313,14 +316,15 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
         a.tasks[task.id] = record;
         ++own.tasks;
       }
-      // The release makes the stores of the whole WG (ordered by the barrier above) visible before the flag. Under load
-      // it takes microseconds, and the WG's next task starts after it.
+      // The release makes the stores of the whole WG, which the barrier above orders before it, visible before the
+      // flag. If memory or links are busy, the release takes microseconds, and the WG's next task starts after it.
       if (task.destination != a.rank && --remaining[task.destination] == 0)
         store_release_sys(a.flags[task.destination] + a.rank * grid + wg, a.epoch);
     }
   }
 
-  // WG w polls the flags of WG w of every peer, one warp per peer. Together, the WGs poll all flags of this GPU.
+  // WG w polls the flags that WG w of every peer raises on this GPU, one warp per peer. Together, the WGs poll all
+  // flags.
   const int peer = tid / 32;
   if (tid % 32 == 0 && peer < s.ranks && peer != a.rank) {
     WaitRecord wait{};
@@ -341,7 +345,8 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   }
 }
 
-// One WG per task, dispatched by the hardware in natural order; results are stored to local memory.
+// Pools all tasks without an exchange. The grid has one WG per task, which the hardware dispatches in natural order;
+// the results are stored to local memory.
 template <Dtype kDtype, int kBags, bool kRecord>
 __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     unfused_kernel(const __grid_constant__ UnfusedArguments a) {
@@ -390,13 +395,13 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     __syncthreads();
     if (tid == 0) {
       record.end_ns = global_ns();
-      a.tasks[blockIdx.x] = record;  // in natural order the position of a task is its number
+      a.tasks[blockIdx.x] = record;  // in natural order, a task's number (its index in `tasks`) is its position
     }
   }
 }
 
-// The All-to-All by SMs: plain loads from sample-major staging buffers and stores to the owners' outputs. Each rank
-// starts with another peer, so that no two senders send to one receiver; its own block comes last.
+// The All-to-All by SMs: loads from sample-major staging buffers and stores to the owners' outputs. Each rank starts
+// with another peer, so that no two ranks send to one receiver; the block for the rank itself comes last.
 __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ CopyArguments a) {
   constexpr int kUnroll = 4;
   const Shape& s = a.shape;
@@ -424,7 +429,7 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ 
   }
 }
 
-// Elements are written one by one as 16-bit or 32-bit words; the conversions are exact.
+// Returns the bits of an element of type `dtype`: 16 or 32. The conversion is exact.
 __device__ inline uint32_t bits_of(Dtype dtype, float value) {
   return dtype == Dtype::fp32   ? __float_as_uint(value)
          : dtype == Dtype::fp16 ? uint32_t(__half_as_ushort(__float2half_rn(value)))
@@ -457,7 +462,8 @@ __global__ void fill_indices(Shape s, Popularity popularity, int rank, uint64_t 
   }
 }
 
-// Outputs are filled with 0xff bytes before a run; this bit pattern is a NaN, which no sum can have.
+// Counts words of the output that were not written. Outputs are filled with 0xff bytes before a run; this bit pattern
+// is a NaN, which no sum can have.
 __global__ void count_poison(const uint32_t* words, int64_t count, unsigned long long* found) {
   unsigned long long mine = 0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += int64_t(gridDim.x) * blockDim.x)

@@ -1,4 +1,5 @@
-// The All-to-All by NCCL: one process with all GPUs, and grouped sends and receives that include a rank's own share.
+// The All-to-All by NCCL for all GPUs of one process: grouped sends and receives, of which each rank also has one to
+// itself.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +14,8 @@ class NcclExchange {
   static std::unique_ptr<NcclExchange> create(int ranks);
   virtual ~NcclExchange() = default;
 
-  // Enqueues on streams[rank]: share p of send[rank] to rank p, from rank p into share p of receive[rank].
+  // Enqueues on streams[rank] of every rank: sends share p of send[rank] to rank p, and receives from rank p into share
+  // p of receive[rank]. Returns false if NCCL fails.
   virtual bool all_to_all(const std::vector<const void*>& send, const std::vector<void*>& receive, size_t share_bytes,
                           const std::vector<cudaStream_t>& streams) = 0;
 

@@ -1,5 +1,6 @@
-// Row popularity: P(rank k) = k^-s / sum over j of j^-s, k = 1..rows (bounded Zipf), drawn by inverting the exact CDF.
-// The CDF is a table and not a formula, so that host and device agree on every draw, however their pow() rounds.
+// Row popularity by Zipf's law: the k-th most popular of the rows is read with probability k^-s / sum over j of j^-s,
+// where k and j go from 1 to the number of rows and s is the exponent. A row is drawn by searching a table of the CDF.
+// The host fills the table, so host and device agree on every draw even if their pow() round differently.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,15 +8,17 @@
 #include <cstdint>
 #include <vector>
 
-// The CDF as kernels and the reference use it; cdf == nullptr means uniform popularity.
+// Pointers to the table of the CDF, which kernels and the CPU reference use. If `cdf` is null, all rows are equally
+// popular.
 struct Popularity {
-  const uint64_t* cdf = nullptr;    // [rank - 1]: P(up to this rank) in units of 2^-64; the last is all ones
-  const uint32_t* guide = nullptr;  // [g]: where the search begins for draws whose upper bits are g
+  const uint64_t* cdf = nullptr;    // [k - 1]: probability of the k most popular rows, times 2^64 (the last: 2^64 - 1)
+  const uint32_t* guide = nullptr;  // [g]: index at which the search begins for draws whose upper kGuideBits bits are g
 };
 
 inline constexpr int kGuideBits = 16;
 
-// The rank (from 0) that the 64 random bits `draw` select: the first one whose CDF is above `draw`.
+// Returns the popularity rank (0: the most popular row) that the 64 random bits `draw` select: the first rank whose CDF
+// is above `draw`.
 __host__ __device__ inline uint32_t rank_at(const Popularity& p, uint64_t draw) {
   const uint32_t bucket = uint32_t(draw >> (64 - kGuideBits));
   uint32_t low = p.guide[bucket], high = p.guide[bucket + 1];

@@ -6,7 +6,8 @@
 
 namespace {
 
-// Rounds to nearest, ties to even, to the significand bits of the dtype. All sums are normal numbers of the dtype.
+// Returns `value` rounded to the dtype, to nearest with ties to even. No sum is subnormal, so only the number of
+// significand bits matters.
 double rounded(double value, Dtype dtype) {
   if (value == 0) return 0;
   const int bits = dtype == Dtype::fp32 ? 24 : dtype == Dtype::fp16 ? 11 : 8;

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Builds fused_embedding and runs both grids of validation/h200 on 4 and on 2 GPUs, traces three points on 4, and checks
-# the traces.
+# Builds fused_embedding, runs both grids of validation/h200 on 4 and on 2 GPUs, records traces of three points on 4
+# GPUs, and checks the traces.
 # Usage: run_grids.sh [OUT_DIR]     default: out/operator below the current directory
-# Writes OUT_DIR/{grid,grid_held_out}_{4,2}gpu/operator.csv, the traces beside the first.
-# BUILD_DIR (default: build/validation) says where to build; CUOBJDUMP, if set, checks the batches of loads in the code.
+# Writes OUT_DIR/{grid,grid_held_out}_{4,2}gpu/operator.csv. The traces are in the folder of the first of these files.
+# BUILD_DIR is the folder of the build (default: build/validation). CUOBJDUMP names NVIDIA's tool cuobjdump (default:
+# the one on the PATH). If the tool exists, the script also checks that the kernels issue whole batches of loads.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-out/operator}

@@ -1,5 +1,5 @@
-// The problem: its sizes, the order of its logical WGs (tasks), its synthetic data and its byte counts. All of this
-// code runs on host and device, so that the CPU reference and the kernels cannot diverge.
+// Describes a problem: its sizes, the order of its logical WGs (tasks), its synthetic data and its numbers of bytes.
+// Host and device share this code, so that the CPU reference and the kernels use the same data and order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,26 +10,27 @@
 #include "device_clock.cuh"
 #include "popularity.hpp"
 
-// Rows that a thread requests before it uses the first one. If bags have few rows, the rows belong to several bags.
-inline constexpr int kLoadsInFlight = 8;  // 16-byte loads a thread
+// Rows that a thread requests before it uses the first one, as 16-byte loads. If a thread sums several bags at the same
+// time, the rows belong to all of them.
+inline constexpr int kLoadsInFlight = 8;  // per thread
 
 enum class Dtype : int { fp32, fp16, bf16 };
 inline constexpr const char* kDtypeNames[] = {"fp32", "fp16", "bf16"};
 __host__ __device__ constexpr int bytes_of(Dtype dtype) { return dtype == Dtype::fp32 ? 4 : 2; }
 
 enum class Order : int {
-  natural = 0,      // table by table, samples ascending: destinations 0..N-1 in every table
-  remote_first = 1  // peer rank+1, then rank+2, ..., the local block last
+  natural = 0,      // table by table with ascending samples, so the destinations are 0, 1, ..., N-1 for every table
+  remote_first = 1  // all tasks for rank+1, then for rank+2, ..., and the tasks for this rank last
 };
 
-// Whether samples or tables change more slowly in a buffer of pooled vectors.
+// The order of the pooled vectors in a buffer.
 enum class Layout : int {
   sample_major,  // [sample][table][dim]: the layout that the layers after the operator read
   table_major    // [table][sample][dim]: the layout that exchanges of contiguous shares produce
 };
 
-// One logical WG: the pooled vectors of `bags_per_task` consecutive samples of one table. All of them belong to one
-// destination because bags_per_task divides the sample block of a rank.
+// One logical WG: the pooled vectors of `bags_per_task` consecutive samples of one table. One rank owns all of these
+// samples, because bags_per_task divides the number of samples per rank.
 struct Task {
   int id;            // table * (global_batch / bags_per_task) + block, in every order
   int table;         // local table, 0..tables_per_gpu-1
@@ -42,7 +43,7 @@ struct Shape {
   int tables_per_gpu = 16;
   int global_batch = 8192;
   int pooling = 16;  // rows summed into one pooled vector
-  int dim = 128;     // elements a row
+  int dim = 128;     // elements of a row
   Dtype dtype = Dtype::fp32;
   double zipf = 0;  // exponent of the row popularity; 0: uniform
   int rows_per_table = 1'000'000;
@@ -56,17 +57,18 @@ struct Shape {
   __host__ __device__ int tasks() const { return tasks_per_destination() * ranks; }
   __host__ __device__ int global_tables() const { return tables_per_gpu * ranks; }
 
-  // Rows that one WG processes side by side, one group of row_vectors() threads each.
+  // Returns the number of rows that one WG processes at the same time. Each row has a group of row_vectors() threads.
   __host__ __device__ int groups() const { return kThreads / row_vectors(); }
   __host__ __device__ int bags_per_group() const { return bags_per_task / groups(); }
-  // Bytes that one WG has requested and not yet received: whole batches, unless a bag has fewer rows than a batch takes
-  // of it.
+  // Returns the bytes that one WG has requested and not yet received: a whole batch of loads, or less if a bag has
+  // fewer rows than a batch loads of each bag.
   int bytes_in_flight_per_wg() const {
     const int rows_of_a_bag = kLoadsInFlight / bags_per_group();
     return kThreads * 16 * bags_per_group() * (pooling < rows_of_a_bag ? pooling : rows_of_a_bag);
   }
 
-  // Distance of neighbouring samples and of neighbouring tables in a buffer of `tables` tables, in 16-byte pieces.
+  // Return the distance of neighbouring samples (in a buffer of `tables` tables) and of neighbouring tables, in 16-byte
+  // pieces.
   __host__ __device__ int64_t sample_stride(Layout layout, int tables) const {
     return layout == Layout::sample_major ? int64_t{tables} * row_vectors() : row_vectors();
   }
@@ -74,15 +76,15 @@ struct Shape {
     return layout == Layout::sample_major ? row_vectors() : int64_t{samples_per_rank()} * row_vectors();
   }
 
-  // Rows and int32 indices.
+  // Returns the bytes of the rows and of the int32 indices that a task reads.
   int64_t task_read_bytes() const { return int64_t{bags_per_task} * pooling * (row_bytes() + 4); }
   int64_t task_store_bytes() const { return int64_t{bags_per_task} * row_bytes(); }
-  int64_t task_flop() const { return int64_t{bags_per_task} * pooling * dim; }  // one fp32 add for each element
+  int64_t task_flop() const { return int64_t{bags_per_task} * pooling * dim; }  // one fp32 addition per element
   int64_t table_bytes() const { return int64_t{tables_per_gpu} * rows_per_table * row_bytes(); }
   int64_t index_count() const { return int64_t{tables_per_gpu} * global_batch * pooling; }
   int64_t output_elements() const { return int64_t{samples_per_rank()} * global_tables() * dim; }  // of one rank
   int64_t output_bytes() const { return output_elements() * bytes_of(dtype); }
-  int64_t share_bytes() const { return output_bytes() / ranks; }  // from one rank to one rank
+  int64_t share_bytes() const { return output_bytes() / ranks; }  // bytes that one rank sends to one rank
 
   std::string text() const {
     std::string text = "tables_per_gpu=" + std::to_string(tables_per_gpu) +
@@ -91,11 +93,12 @@ struct Shape {
     return text + ",dtype=" + kDtypeNames[int(dtype)];
   }
 
-  // Why the kernels cannot run this shape; empty if they can.
+  // Returns the reason why the kernels cannot run this shape; an empty text if they can.
   std::string problem() const {
     if (row_bytes() % 16 != 0 || row_vectors() > kThreads || kThreads % row_vectors() != 0)
       return "a row of " + std::to_string(row_bytes()) + " bytes; 16 to 4096 bytes, a power of two, would be right";
-    const int most = dtype == Dtype::fp32 ? 4 : 2;  // more sums do not fit in the registers together with a batch
+    // Most bags per group of threads: the registers cannot hold more sums besides a batch of loads.
+    const int most = dtype == Dtype::fp32 ? 4 : 2;
     const int bags = bags_per_task / groups();
     if (bags_per_task % groups() != 0 || bags > most || (bags != 1 && bags != 2 && bags != 4))
       return "bags_per_task " + std::to_string(bags_per_task) + "; 1, 2 or (fp32) 4 times " + std::to_string(groups()) +
@@ -111,7 +114,7 @@ struct Shape {
     return "";
   }
 
-  // The task at position `position` of the list of rank `rank`.
+  // Returns the task at position `position` of rank `rank`'s list of tasks.
   __host__ __device__ Task task_at(int position, int rank, Order order) const {
     Task task{};
     if (order == Order::natural) {
@@ -133,8 +136,8 @@ struct Shape {
   }
 };
 
-// A 64-bit mixer (the finaliser of splitmix64). All data are computed from it, so the reference needs no copy of the
-// inputs.
+// Returns a hash of `x` (the finaliser of splitmix64). All synthetic data are computed from it, so the CPU reference
+// needs no copy of the inputs.
 __host__ __device__ inline uint64_t mix(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ULL;
@@ -143,9 +146,9 @@ __host__ __device__ inline uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Weights in [-1, 1) are multiples of 2^-15 (fp32), 2^-10 (fp16) or 2^-7 (bf16), so that the dtype holds them exactly
-// and fp32 sums of up to 256 of them are exact in any order. The only rounding is that of the sum to the dtype, to
-// nearest even: results must equal the reference bit for bit.
+// Returns an element of a table, in [-1, 1): a multiple of 2^-15 (fp32), 2^-10 (fp16) or 2^-7 (bf16). So the dtype
+// holds it exactly, and fp32 sums of up to 256 elements are exact in any order. Only the sum is rounded to the dtype,
+// to nearest even, so results must equal the reference bit for bit.
 __host__ __device__ inline float weight_at(const Shape& s, int global_table, int row, int column) {
   const uint64_t element =
       (uint64_t(global_table) * uint64_t(s.rows_per_table) + uint64_t(row)) * uint64_t(s.dim) + uint64_t(column);
@@ -155,15 +158,15 @@ __host__ __device__ inline float weight_at(const Shape& s, int global_table, int
   return float(int(h & uint64_t(2 * half - 1)) - half) / float(half);
 }
 
-// The row that slot `slot` of the bag (table, sample) reads. `seed` differs in every run, so that no run finds the rows
-// of the previous run in the L2.
+// Returns the row that index number `slot` of the bag of (table, sample) selects. `seed` differs in every run, so that
+// no run finds the rows of the previous run in the L2.
 __host__ __device__ inline int row_at(const Shape& s, const Popularity& popularity, int global_table, int sample,
                                       int slot, uint64_t seed) {
   const uint64_t bag = uint64_t(global_table) * uint64_t(s.global_batch) + uint64_t(sample);
   const uint64_t h = mix((bag * uint64_t(s.pooling) + uint64_t(slot)) * 0x9e3779b97f4a7c15ULL + mix(seed + 77));
   if (popularity.cdf == nullptr) return int(((h >> 32) * uint64_t(s.rows_per_table)) >> 32);
-  // Popular rows are at different places in every table. The factor is a prime above any rows_per_table, so that ranks
-  // and rows map one to one and neighbouring ranks lie far apart.
+  // Popular rows have different numbers in every table. The factor is a prime above any rows_per_table, so that each
+  // popularity rank has its own row, and neighbouring ranks have rows that are far apart.
   const uint64_t offset = mix(uint64_t(global_table) + 991) >> 32;
   return int((uint64_t(rank_at(popularity, h)) * 2654435761ULL + offset) % uint64_t(s.rows_per_table));
 }

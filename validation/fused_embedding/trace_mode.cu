@@ -28,7 +28,7 @@ struct Recorded {
   int64_t makespan = 0;
 };
 
-// The offsets of the timers are measured directly before and after every run.
+// Runs and records one run. The offsets of the GPUs' timers are measured directly before and after it.
 Recorded record(Bench& bench, const RunOptions& options, ClockSync& sync, int ranks) {
   const ClockOffsets before = sync.measure();
   bench.run(options);
@@ -47,7 +47,7 @@ Recorded record(Bench& bench, const RunOptions& options, ClockSync& sync, int ra
   return run;
 }
 
-// The time at which each rank began, relative to the first rank.
+// Returns as text when each rank began, relative to the rank that began first.
 std::string launch_skew(const AlignedRun& run) {
   std::vector<int64_t> entry;
   for (const RankRecords& rank : run.ranks) {
@@ -63,7 +63,7 @@ std::string launch_skew(const AlignedRun& run) {
   return text;
 }
 
-// The run with the median makespan becomes the trace.
+// Records several runs and writes the trace of the run with the median makespan.
 void write_one(Bench& bench, const Point& point, const TraceRequest& request, const RunOptions& options) {
   const bool fused = options.mode == Mode::fused;
   const Shape& shape = point.shape;

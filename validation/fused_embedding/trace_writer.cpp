@@ -15,7 +15,7 @@ struct Span {
 
 int64_t corrected(uint64_t ns, double offset) { return int64_t(ns) - int64_t(std::llround(offset)); }
 
-// Records that no WG writes: the waits for the rank's own stores.
+// Returns true for a record that no WG has written: no WG waits for its own rank.
 bool unused(const WaitRecord& w) { return w.end_ns == 0; }
 
 Span span_of(const std::vector<RankRecords>& ranks, const std::vector<double>& offset) {
@@ -103,7 +103,8 @@ void write_trace(const std::string& path, const AlignedRun& run, const Shape& sh
                       int64_t(w.end_ns), int64_t(w.end_ns)});
     }
   }
-  // The peer is compared last, because a WG's waits all have task -1 and need an order that depends on nothing else.
+  // The peer is compared last. All waits of a WG have task -1 and may start at the same time, so that only the peer
+  // tells them apart.
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return std::tie(a.rank, a.start, a.wg, a.task, a.peer) < std::tie(b.rank, b.start, b.wg, b.task, b.peer);
   });

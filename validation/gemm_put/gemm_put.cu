@@ -1,10 +1,9 @@
 // A stand-in for a user's own kernel, to test the recorder: C = A B with k split over the GPUs, and a reduce-scatter of
 // the tiles inside the same kernel. Workgroups take tiles in turn. The partial sum of a tile is stored to the GPU that
-// owns the tile, and the owner adds the partial sums when the flag says that all of them have arrived.
+// owns the tile. The owner adds the partial sums when a flag shows that all of them have arrived.
 //
 // Usage: gemm_put [--gpus N] [--m M] [--n N] [--k K of a GPU] [--runs R] [--alone] --out TRACE.csv
-// --alone: tiles are stored to the GPU's own memory and no workgroup waits, which shows the rate of the main loop
-// alone.
+// --alone: tiles are stored to the GPU's own memory and no workgroup waits, so that only the main loop counts.
 #include <cuda_bf16.h>
 #include <mma.h>
 
@@ -26,7 +25,7 @@ using moire_record::Unit;
 namespace wmma = nvcuda::wmma;
 
 constexpr int kTile = 128;   // rows and columns of C
-constexpr int kDepth = 32;   // of k, a stage
+constexpr int kDepth = 32;   // of k, in one stage of the pipeline of copies
 constexpr int kStages = 3;
 constexpr int kPad = 8;      // elements of padding, so that consecutive rows start in different banks of the LDS
 constexpr int kStageElements = kTile * (kDepth + kPad) + kDepth * (kTile + kPad);
@@ -36,8 +35,8 @@ constexpr int64_t kTileBytes = int64_t{kTile} * kTile * sizeof(float);
 struct Arguments {
   const __nv_bfloat16* a;  // [m][k]
   const __nv_bfloat16* b;  // [k][n]
-  float* partial[kMaxRanks];     // by GPU: [tile that it owns][rank][kTile * kTile]
-  uint32_t* arrived[kMaxRanks];  // by GPU: a counter for each tile that it owns
+  float* partial[kMaxRanks];     // partial[g] is on GPU g: [tile that g owns][rank][kTile * kTile]
+  uint32_t* arrived[kMaxRanks];  // arrived[g] is on GPU g: a counter for each tile that g owns
   float* c;                      // tiles that this GPU owns
   int m, n, k, rank, ranks;
   bool alone;
@@ -50,7 +49,7 @@ __device__ inline void copy_16(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(lds), "l"(from));
 }
 
-// A panel of kTile x kDepth of A and one of kDepth x kTile of B.
+// Starts copying a panel of kTile x kDepth elements of A and one of kDepth x kTile elements of B to shared memory.
 __device__ void load_stage(const Arguments& args, __nv_bfloat16* stage, int row, int column, int depth) {
   __nv_bfloat16* to_b = stage + kTile * (kDepth + kPad);
   for (int i = threadIdx.x; i < kTile * kDepth / 8; i += kThreads) {
@@ -66,7 +65,7 @@ __device__ void load_stage(const Arguments& args, __nv_bfloat16* stage, int row,
 
 using Sum = wmma::fragment<wmma::accumulator, 16, 16, 16, float>;
 
-// 8 warps, each of which computes 32 x 64 elements of the tile.
+// Computes the tile of C at `row` and `column` in `sum`. Each of the 8 warps computes 32 x 64 elements of the tile.
 __device__ void multiply(const Arguments& args, __nv_bfloat16* lds, int row, int column, Sum (&sum)[2][4]) {
   const int warp_row = threadIdx.x / 32 / 2 * 32, warp_column = threadIdx.x / 32 % 2 * 64;
   for (auto& line : sum)
@@ -155,7 +154,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_put_kernel(Arguments args) {
   }
 }
 
-__host__ __device__ float element(uint64_t number) {  // from -1 to 1, in multiples of 1/64, which are exact in bf16
+__host__ __device__ float element(uint64_t number) {  // a multiple of 1/64 from -1 to 1, so that bf16 holds it exactly
   number = (number ^ (number >> 33)) * 0xff51afd7ed558ccdULL;
   number ^= number >> 29;
   return float(int(number % 129) - 64) / 64.F;
@@ -181,7 +180,8 @@ struct Gpu {
   std::exit(2);
 }
 
-// Some elements of a GPU's tiles, computed on the host for comparison.
+// Returns the largest absolute error of 64 elements of `c`, the tiles that this GPU owns. The expected values are
+// computed on the host.
 double worst_error(const Arguments& args, const std::vector<float>& c, uint64_t seed_a, uint64_t seed_b) {
   const int columns = args.n / kTile, owned = int(c.size() / (kTile * kTile));
   double worst = 0;
@@ -271,7 +271,8 @@ int main(int argc, char** argv) {
       args.arrived[p] = all[p].arrived;
     }
   }
-  // Every run is recorded and the run of median length is kept. Most of the runs also serve to warm the GPUs up.
+  // Every run is recorded, and the trace of the run with the median length is kept. The first runs also warm the GPUs
+  // up.
   std::vector<long long> lengths;
   cudaFuncAttributes attributes{};
   CUDA_CHECK(cudaFuncGetAttributes(&attributes, gemm_put_kernel));

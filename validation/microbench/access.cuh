@@ -1,5 +1,5 @@
-// Ways of touching memory that several benchmarks share: hashed rows, batches of independent loads, and windows of
-// time in which all WGs of all kernels of a GPU work at once.
+// Ways of accessing memory that several benchmarks share: hashes for random rows, batches of independent loads, and
+// windows of time in which all WGs of all kernels of a GPU work at the same time.
 #pragma once
 
 #include "device_clock.cuh"
@@ -17,11 +17,13 @@ struct Peers {
   int count;
 };
 
-// WGs per SM that leave registers for exactly one batch. Without such a bound the compiler saves registers by waiting
-// for the first loads of a batch before it issues the last ones, as the disassembly shows.
+// Returns how many WGs per SM leave registers for exactly one batch (`unroll` loads per thread). Without such a bound
+// the compiler saves registers by waiting for the first loads of a batch before it issues the last ones, as the
+// disassembly shows.
 constexpr int wgs_for_batch(int unroll) { return unroll >= 16 ? 2 : unroll == 8 ? 4 : unroll == 4 ? 6 : 8; }
 
-// The value requested last is added first, so that no addition can start before all loads of the batch are issued.
+// Adds the loaded values of a batch to `sum`, the value requested last first, so that no addition can start before all
+// loads of the batch are issued.
 template <int kUnroll>
 __device__ inline void add_batch(float4& sum, const float4 (&piece)[kUnroll]) {
 #pragma unroll
@@ -33,13 +35,13 @@ __device__ inline void add_batch(float4& sum, const float4 (&piece)[kUnroll]) {
   }
 }
 
-// This is never true for the contents of the pool; it keeps the compiler from removing the loads.
+// Uses `sum`, so that the compiler does not remove the loads. The condition is never true for the contents of the pool.
 __device__ inline void keep(const float4& sum, float* sink) {
   if (sum.x + sum.y + sum.z + sum.w == 1e30F) *sink = sum.x;
 }
 
-// Called by all threads of a WG: copies `vectors` (a multiple of a batch), with kUnroll loads per thread before their
-// stores.
+// Copies `vectors` 16-byte vectors. Every thread issues kUnroll loads and then their stores; `vectors` is a multiple of
+// kUnroll x kThreads. All threads of a WG call this function.
 template <int kUnroll>
 __device__ inline void copy_batches(const float4* from, float4* to, int64_t vectors) {
 #pragma unroll 1
@@ -57,20 +59,21 @@ __device__ inline void stamp(WgStamp* stamps, uint64_t start) {
   if (threadIdx.x == 0) stamps[blockIdx.x] = {start, global_ns(), 0, sm_id(), 0};
 }
 
-// ---- windows of time ----
+// ---- windows: intervals of time in which the WGs' bytes are counted ----
 
-// All WGs that share `word` (zero before the launch) begin at the same moment, `delay_ns` after the first of them
-// arrived, and hold their places until then. Bytes that they move are counted from `warm_ns` later on, for `length_ns`.
+// All WGs with the same `word` (zero before the launch) begin at the same moment, `delay_ns` after the first of them
+// arrived, and occupy their SMs until then. Their bytes are counted for `length_ns`, starting `warm_ns` after this
+// begin.
 struct Window {
   unsigned long long* word;
   uint64_t delay_ns, warm_ns, length_ns;
 };
 
-struct WindowTotals {  // in shared memory; times are sums over warps, counted from the begin of the window
+struct WindowTotals {  // of a WG; bytes, from and end are sums over its warps, times since `begin`
   unsigned long long begin, bytes, from, end;
 };
 
-// Called by all threads of the WG.
+// Waits for the begin of the window and resets `totals`. All threads of the WG call this function.
 __device__ inline void window_enter(const Window& window, WindowTotals& totals) {
   if (threadIdx.x == 0) {
     const unsigned long long mine = global_ns() + window.delay_ns;
@@ -83,7 +86,7 @@ __device__ inline void window_enter(const Window& window, WindowTotals& totals) 
   }
 }
 
-// Called by one thread of every warp: adds the bytes that the warp moved between two moments.
+// Adds the bytes that a warp moved between the times `from` and `end`. One thread of every warp calls this function.
 __device__ inline void window_add(WindowTotals& totals, uint64_t bytes, uint64_t from, uint64_t end) {
   atomicAdd(&totals.bytes, static_cast<unsigned long long>(bytes));
   atomicAdd(&totals.from, static_cast<unsigned long long>(from - totals.begin));
@@ -98,13 +101,14 @@ __device__ inline void window_stamp(WgStamp* stamps, const WindowTotals& totals)
                           0};
 }
 
-// GB/s of one WG in its window.
+// Returns the bandwidth of one WG in its window, in GB/s.
 inline double window_rate(const WgStamp& s) {
   return s.end_ns > s.start_ns ? double(s.bytes) / double(s.end_ns - s.start_ns) : 0.0;
 }
 
-// Reads batches of `span` vectors (a multiple of a batch) for a window of time. Every WG has an order of its own,
-// because WGs in step would read lines that another one has just brought into the L2, whatever the footprint.
+// Reads random batches of the first `span` 16-byte vectors of `base` for a window of time. Every WG reads in another
+// order. WGs with one order would read lines that another WG has just brought into the L2, even if `span` exceeds the
+// L2.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     read_window_kernel(const float4* base, int64_t span, uint32_t seed, Window window, float* sink, WgStamp* stamps) {
@@ -126,7 +130,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
       add_batch(sum, piece);
     }
     now = global_ns();
-    if (from != 0) bytes += 4 * kUnroll * 512;  // of the warp
+    if (from != 0) bytes += 4 * kUnroll * 512;  // of the warp: 4 batches of kUnroll x 32 lanes x 16 bytes
     if (from == 0 && now >= warm) from = now;
     if (from != 0 && now >= from + window.length_ns) break;
   }

@@ -1,4 +1,5 @@
-// chase, l2_read: latency by footprint, and the bandwidth of the L2.
+// The benchmarks chase (latency of dependent loads by the size of the memory they touch) and l2_read (bandwidth of the
+// L2).
 #include <algorithm>
 
 #include "access.cuh"
@@ -16,11 +17,13 @@ __global__ void chase_kernel(const uint32_t* next, uint32_t at, int warm_hops, i
   const uint64_t start = global_ns();
   for (int i = 0; i < hops; ++i) at = __ldcg(next + at);
   *sink = at;
-  const uint64_t end = global_ns() + (at == UINT32_MAX ? 1 : 0);  // recorded after the last load has returned
+  // The time depends on `at`, so that the timer is read after the last load has returned.
+  const uint64_t end = global_ns() + (at == UINT32_MAX ? 1 : 0);
   stamps[0] = {start, end, 0, sm_id(), 0};
 }
 
-// A congruential walk of full period over the lines: every line occurs once, and successive ones are far apart.
+// Links all cache lines to one cycle by a linear congruential generator of full period: every line occurs once, and
+// successive lines are far apart.
 __global__ void fill_chase(uint32_t* next, uint32_t lines) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += gridDim.x * blockDim.x)
     next[i * kLineWords] = ((1664525U * i + 1013904223U) & (lines - 1)) * kLineWords;

@@ -1,6 +1,7 @@
-// copy_behind: how long an operation of a stream waits for the previous one if the two are of different kinds: an empty
-// kernel, a copy to the next GPU by a copy engine, a copy within the GPU by a kernel of the driver. A gate holds the
-// stream until all operations are enqueued; two events of the stream give the time.
+// The benchmark copy_behind: how long an operation of a stream waits for the previous operation if the two are of
+// different kinds. The kinds are an empty kernel, a copy to the next GPU by a copy engine, and a copy within the GPU by
+// a kernel of the driver. A gate holds the stream until all operations are enqueued. The time is that between two
+// events of the stream.
 #include "cuda_check.hpp"
 #include "device_clock.cuh"
 #include "harness.hpp"
@@ -9,10 +10,10 @@ namespace {
 
 constexpr int kRuns = 31;
 constexpr int64_t kMib = int64_t{1} << 20;
-constexpr int64_t kTargets = 64 * kMib;  // half of the pool; each half has room for three copies of up to 16 MiB
+constexpr int64_t kTargets = 64 * kMib;  // half of the pool; each half can hold three copies of 16 MiB
 constexpr int64_t kSizes[] = {kMib / 256, kMib / 16, kMib, 16 * kMib};
 
-// The kinds as numbers, because parameters of a measurements file are numbers.
+// The kinds of operations. They are numbers, because parameters of a measurements file are numbers.
 enum Kind { kNone = 0, kKernel = 1, kPeer = 2, kLocal = 3 };
 
 __global__ void empty_kernel() {}
@@ -56,7 +57,8 @@ class Sequence {
     return ms * 1e3;
   }
 
-  // Every copy of a sequence uses bytes that no other copy of it touches.
+  // Enqueues an operation of kind `kind`. Every copy of a sequence has another `offset`, so that no two copies touch
+  // the same bytes.
   void enqueue(int kind, int64_t offset, int64_t bytes, cudaStream_t stream) {
     const char* from = reinterpret_cast<const char*>(c_.pool(0)) + offset;
     const int to_gpu = kind == kPeer ? 1 : 0;
@@ -77,7 +79,7 @@ class Sequence {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-// All sequences of one to three operations; on a single GPU, those without copies to a peer.
+// Measures all sequences of one to three operations; on a single GPU, those without copies to a peer.
 void bench_all(Collector& c) {
   Sequence sequence(c);
   for (int first = kKernel; first <= kLocal; ++first) {

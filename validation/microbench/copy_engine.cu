@@ -1,5 +1,5 @@
-// copy_*: copies by the GPUs' copy engines, alone, cut into parts, and in patterns. Every stream waits behind a gate
-// until all copies are enqueued; events give the times.
+// The benchmarks copy_*: copies by the GPUs' copy engines, as a single copy, cut into several copies, and in patterns
+// of several GPUs. A gate holds every stream until all copies are enqueued. The times are those between events.
 #include <algorithm>
 
 #include "cuda_check.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kPoolBytes = int64_t{8} << 30;
 constexpr int64_t kMib = int64_t{1} << 20;
-constexpr int64_t kSources = 0, kTargets = int64_t{4} << 30;  // halves of the pool
+constexpr int64_t kSources = 0, kTargets = int64_t{4} << 30;  // offsets of the two halves of the pool
 constexpr int64_t kSizes[] = {kMib / 16, kMib / 4, kMib, 4 * kMib, 16 * kMib, 64 * kMib, 256 * kMib};
 
 struct Copy {
@@ -17,7 +17,7 @@ struct Copy {
   int64_t source, target, bytes;  // offsets into the pools
 };
 
-// The copies of one stream, in order; the stream belongs to the source GPU of the first copy.
+// The copies of one stream, in the order in which they are enqueued. The stream is on the source GPU of the first copy.
 using Queue = std::vector<Copy>;
 
 class Engines {
@@ -35,7 +35,7 @@ class Engines {
   Engines& operator=(const Engines&) = delete;
 
   struct Times {
-    std::vector<double> last, first;  // us: ends of the last and of the first stream
+    std::vector<double> last, first;  // in us: when the last stream and when the first stream ended, per repetition
   };
 
   Times measure(const std::vector<Queue>& queues) {
@@ -68,8 +68,8 @@ class Engines {
         std::exit(1);
       }
       double last = 0, first = 1e300;
-      // Times of a GPU's streams count from the release of its earliest stream, because the gates of its streams open
-      // one after the other.
+      // The end of a stream counts from the moment at which the first stream of the same GPU was released, because the
+      // gates of a GPU's streams open one after the other.
       for (const Lane* ended : lanes) {
         float longest = 0;
         CUDA_CHECK(cudaSetDevice(ended->gpu));
@@ -101,7 +101,7 @@ class Engines {
     cudaStream_t stream = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
   };
-  // The stream number `index` of a GPU.
+  // Returns stream number `index` of a GPU, and creates it if it does not exist yet.
   Lane& lane(int gpu, int index) {
     const size_t at = size_t(gpu) * kLanes + size_t(index);
     if (lanes_.empty()) lanes_.reserve(size_t(c_.gpus()) * kLanes);
@@ -182,7 +182,7 @@ void bench_all_to_all(Collector& c, Engines& engines) {
         }
         engines.bench("copy_all_to_all", Parameters()("bytes", bytes)("gpus", gpus)("streams", streams), queues, false);
       }
-      if (gpus == 2) break;  // with one peer, both are the same
+      if (gpus == 2) break;  // with one peer, one stream and one stream per peer are the same
     }
   }
 }

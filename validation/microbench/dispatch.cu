@@ -1,4 +1,5 @@
-// dispatch, dispatch_cluster, cluster_limit: on which SMs workgroups are placed, and how fast.
+// The benchmarks dispatch, dispatch_cluster and cluster_limit: on which SMs the hardware places workgroups, and how
+// fast.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -10,12 +11,13 @@
 
 namespace {
 
-constexpr int kOnePerSm = 200 * 1024;  // so much shared memory that no second such WG fits
+constexpr int kOnePerSm = 200 * 1024;  // bytes of shared memory of a WG, so that no second such WG fits on the SM
 
-// A WG that occupies its place for `spin_ns`.
+// Every WG spins for `spin_ns` ns and records its start and its end.
 __global__ void idle_kernel(uint64_t spin_ns, WgStamp* stamps) {
   uint64_t start = 0;
-  if (threadIdx.x == 0) {  // only one thread: if all threads of a full SM read the timer, the stamps would be late
+  // Only one thread reads the timer: if all threads of a full SM read it, the stamps would be late.
+  if (threadIdx.x == 0) {
     start = global_ns();
     while (global_ns() < start + spin_ns) {
     }
@@ -30,7 +32,8 @@ int device_attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// First wave: WGs that run longer than the dispatch of all takes. Later waves: how long the slot of an SM stays empty.
+// Measures how long the dispatch of the first wave of WGs takes, and in later waves how long a place on an SM stays
+// empty after a WG has ended. Every WG runs longer than the dispatch of a whole wave takes.
 void bench_dispatch(Collector& c) {
   const int optin = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   CUDA_CHECK(cudaFuncSetAttribute(idle_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, optin));
@@ -58,7 +61,7 @@ void bench_dispatch(Collector& c) {
         }
         ends[w.sm].push_back(w.end_ns);
       }
-      // On each SM, the k-th start after the first wave fills the slot of the k-th end.
+      // On each SM, the k-th WG that starts after the first wave takes the place of the k-th WG that ends.
       double sum = 0;
       int n = 0;
       for (auto& [sm, list] : starts) {
@@ -130,7 +133,7 @@ void bench_dispatch_cluster(Collector& c) {
           first = std::min(first, s[w].start_ns);
           first_end = std::min(first_end, s[w].end_ns);
         }
-        bool resident = true;  // the whole time that is evaluated
+        bool resident = true;  // during the whole time that is evaluated
         for (int w = wgs; w < wgs + blockers; ++w)
           resident = resident && s[w].start_ns < first && s[w].end_ns > first_end;
         if (i < kWarmups || !resident) continue;

@@ -1,4 +1,5 @@
-// flag, fence, loaded_fence: the time until another GPU sees a flag.
+// The benchmarks flag (time until another GPU sees a flag), fence and loaded_fence (time of a system fence after
+// stores, idle and under load).
 #include <algorithm>
 
 #include "access.cuh"
@@ -9,7 +10,7 @@ namespace {
 
 constexpr int64_t kPoolBytes = int64_t{4} << 30;
 
-// The time from the first store of a WG until its system fence returns, for `vectors` 16-byte stores.
+// Measures the time from the first store of a WG until its system fence returns, for `vectors` 16-byte stores.
 __global__ void fence_kernel(float4* to, int vectors, uint64_t* took, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     __syncthreads();
@@ -23,9 +24,9 @@ __global__ void fence_kernel(float4* to, int vectors, uint64_t* took, int rounds
   }
 }
 
-// The cost of a release while memory and links are busy: in every WG, each group of 32 threads gathers `rows` 512-byte
-// rows, the WG stores `vectors` 16-byte pieces to its peer, and then thread 0 fences. Only the fence is timed, once per
-// WG and round.
+// Measures the time of a system fence while memory and links are busy. In every round of a WG, each group of 32 threads
+// gathers `rows` rows of 512 bytes, the WG stores `vectors` x 16 bytes to its peer, and then thread 0 executes the
+// fence. Only the fence is timed.
 __global__ void __launch_bounds__(kThreads)
     loaded_fence_kernel(const float4* pool, uint32_t pool_rows, int rows, Peers peers, int vectors, int rounds,
                         uint32_t* took, float* sink) {
@@ -90,7 +91,7 @@ void bench_fence(Collector& c) {
 
 void bench_loaded_fence(Collector& c) {
   struct Case {
-    int rows, bytes;  // per round: rows per group of 32 threads (8 groups), bytes that a WG stores to the peer
+    int rows, bytes;  // per round: rows that each group of 32 threads gathers, bytes that a WG stores to the peer
   };
   constexpr int kRounds = 16;
   for (const int per_sm : {1, 4}) {
@@ -111,7 +112,7 @@ void bench_loaded_fence(Collector& c) {
           CUDA_CHECK(cudaMemcpy(host.data(), took, sizeof(uint32_t) * host.size(), cudaMemcpyDeviceToHost));
           if (i < kWarmups) continue;
           for (size_t n = 0; n < host.size(); ++n)
-            if (n % kRounds >= 4) ns.push_back(double(host[n]));  // the load is still building up in the first rounds
+            if (n % kRounds >= 4) ns.push_back(double(host[n]));  // in the first rounds the load still increases
         }
         CUDA_CHECK(cudaFree(took));
         c.row("loaded_fence",

@@ -1,4 +1,5 @@
-// gather: batches of random rows, by bytes in flight, WGs per SM, row size and footprint.
+// The benchmark gather: bandwidth of reading batches of random rows, by bytes in flight, WGs per SM, row size and
+// footprint (the size of the table).
 #include <algorithm>
 #include <map>
 
@@ -10,9 +11,9 @@ namespace {
 constexpr int64_t kPoolBytes = int64_t{8} << 30;
 constexpr int kRowsPerWg = 4096;  // 1, 2 or 4 MiB of 256-, 512- or 1024-byte rows
 
-// Each group of row_vectors threads reads its share of kRowsPerWg random rows, kUnroll of them before it uses the first
-// one. Row numbers are in shared memory before the clock starts, so that only rows are read from memory and no
-// arithmetic separates the loads of a batch.
+// Each WG reads kRowsPerWg random rows. A group of row_vectors threads reads one row at a time, and requests kUnroll
+// rows before it uses the first one. The row numbers are in shared memory before the clock starts, so that only rows
+// are read from memory and no arithmetic separates the loads of a batch.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_kernel(const float4* pool, uint32_t rows, int row_vectors, uint32_t seed, float* sink, WgStamp* stamps) {
@@ -64,8 +65,8 @@ void bench_case(Collector& c, int row_bytes, int wgs, int per_sm, int unroll, in
     kernel<<<wgs, kThreads>>>(c.pool(0), uint32_t(footprint / row_bytes), row_bytes / 16,
                               uint32_t(i * 7919 + unroll * 131 + wgs), c.sink(0), c.stamps(0));
     CUDA_CHECK(cudaGetLastError());
-    // An idle GPU spreads WGs evenly by itself. Forcing this with shared memory would take space from the L1, where
-    // loads in flight are kept.
+    // An idle GPU spreads WGs evenly over its SMs by itself, which is checked here. Using shared memory to force it
+    // would take space from the L1, which holds the loads in flight.
     const std::vector<WgStamp> stamps = c.read(0, wgs);
     std::map<uint32_t, int> on_sm;
     for (const WgStamp& w : stamps) most_on_one_sm = std::max(most_on_one_sm, ++on_sm[w.sm]);
@@ -92,7 +93,7 @@ int main(int argc, char** argv) {
       for (const int per_sm : {1, 2, 4, 8}) bench_case(c, row_bytes, c.sms() * per_sm, per_sm, unroll, kPoolBytes);
     }
   }
-  // The effects of the L2 and of address translation: the same gather on smaller tables, and by fewer WGs.
+  // The same gather on smaller tables and by fewer WGs shows the effects of the L2 and of address translation.
   for (const int64_t mib : {16, 32, 64, 128, 256, 1024, 4096}) {
     bench_case(c, 512, 1, 1, 8, mib << 20);
     bench_case(c, 512, c.sms() * 4, 4, 8, mib << 20);

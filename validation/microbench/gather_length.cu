@@ -1,6 +1,7 @@
-// gather_length: gathers and stores by grids of different lengths, from one batch per WG to as many short WGs as real
-// kernels have. The curves separate the fixed cost of a kernel, the cost per byte, and the time in which its last WGs
-// work alone. In a grid that fills the GPU once, all WGs have the same work, but some SMs are slower than others.
+// The benchmark gather_length: gathers and stores by grids of different lengths. They go from WGs that fill the GPU
+// once and read few batches to as many short WGs as real kernels have. The curves separate the fixed cost of a kernel,
+// the cost per byte, and the time in which only its last WGs still work. In a grid that fills the GPU once, all WGs
+// have the same work, but some SMs are slower than others.
 #include <algorithm>
 
 #include "access.cuh"
@@ -12,10 +13,10 @@ constexpr int64_t kPoolBytes = int64_t{12} << 30;  // rows are in the lower 8 Gi
 constexpr int64_t kRowBytes = int64_t{8} << 30;
 constexpr int64_t kCleanBytes = int64_t{256} << 20;
 constexpr int kUnroll = 8, kPerSm = 4;
-constexpr int kNumbers = 4096;  // row numbers of a WG; when all are used, they are mapped to other rows
+constexpr int kNumbers = 4096;  // row numbers of a WG, used repeatedly, each time mapped to other rows
 constexpr int kBatchBytes = kThreads * kUnroll * 16;
 
-// Each WG reads `batches` batches of rows, then every thread stores `stores` vectors.
+// Each WG reads `batches` batches of rows, and then every thread stores `stores` 16-byte vectors.
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_length_kernel(const float4* pool, uint32_t rows, int row_vectors, int batches, float4* to, int stores,
                          uint32_t seed, float* sink, WgStamp* stamps) {
@@ -29,7 +30,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const int* mine = numbers + int(threadIdx.x) / row_vectors * rows_of_group;
   const int column = int(threadIdx.x) % row_vectors;
   int row = 0;
-  uint32_t turn = 0, other = 0;  // the number of rows is a power of two
+  uint32_t turn = 0, other = 0;  // `other` maps row numbers to other rows; `rows` is a power of two
   float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 1
   for (int batch = 0; batch < batches; ++batch) {
@@ -60,7 +61,7 @@ __global__ void clean_kernel(const float4* from, int64_t vectors, float* sink) {
   keep(sum, sink);
 }
 
-// `wgs`: number of WGs; `per_sm`: how many of them fit on an SM at the same time.
+// Measures one case with `wgs` WGs, of which `per_sm` fit on an SM at the same time.
 void bench_case(Collector& c, int row_bytes, int64_t footprint, int wgs, int per_sm, int batches, int stores) {
   const int64_t stored = int64_t{wgs} * stores * kThreads * 16;
   const int64_t room = kPoolBytes - kRowBytes - kCleanBytes;
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "gather_length", kPoolBytes);
   if (!c.wants("gather_length")) return 0;
   constexpr int64_t kMib = int64_t{1} << 20;
-  // A grid that fills the GPU exactly once.
+  // Grids that fill the GPU exactly once.
   for (const int per_sm : {1, kPerSm}) {
     for (const int batches : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
       bench_case(c, 512, 1024 * kMib, c.sms() * per_sm, per_sm, batches, 0);
@@ -104,7 +105,7 @@ int main(int argc, char** argv) {
   for (const int64_t mib : {16, 64, 256, 1024}) {
     for (const int batches : {1, 4, 16}) {
       const int wgs = int(mib * kMib / kBatchBytes / batches);
-      if (wgs > c.sms() * 256) continue;  // stamps
+      if (wgs > c.sms() * 256) continue;  // the harness has no stamps for more WGs
       for (const int row_bytes : {128, 256, 512, 2048}) bench_case(c, row_bytes, 8192 * kMib, wgs, kPerSm, batches, 0);
       for (const int stores : {2, 4, 8}) bench_case(c, 512, 8192 * kMib, wgs, kPerSm, batches, stores);
       bench_case(c, 512, 1024 * kMib, wgs, kPerSm, batches, 0);

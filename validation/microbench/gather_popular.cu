@@ -1,5 +1,5 @@
-// gather_popular: the cost of many reads of one cache line at the same time. Rows are read in batches, either by Zipf's
-// law or with a share of the reads going to a few rows.
+// The benchmark gather_popular: what it costs if many WGs read the same cache lines at the same time. Rows are drawn by
+// Zipf's law, or a share of the reads goes to a few rows.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -35,11 +35,12 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   stamp(stamps, start);
 }
 
-// A one-to-one map, so that rows with neighbouring ranks are not neighbours in memory.
+// Returns the row with popularity rank `rank`. Each rank has its own row, and neighbouring ranks are not neighbours in
+// memory.
 uint32_t place_of(uint32_t rank, uint32_t rows) { return uint32_t((uint64_t{rank} * 2654435761ULL + 12345) % rows); }
 
 struct Draw {
-  double exponent = 0;  // of Zipf's law; 0: even
+  double exponent = 0;  // exponent of Zipf's law; 0: all rows are equally popular
   double hot = 0;       // share of the reads that go to `hot_rows` rows
   int hot_rows = 1;
 };

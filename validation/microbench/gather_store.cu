@@ -1,4 +1,4 @@
-// gather_store: gathers with stores between them, by share of stores and total bytes.
+// The benchmark gather_store: gathers with stores between them, by share of stores and total bytes.
 //
 // Shows how a few writes slow down a memory that mostly reads, and how many written bytes stay in the cache when the
 // kernel ends. Every run begins with an L2 of clean lines.
@@ -13,13 +13,13 @@ constexpr int64_t kPoolBytes = int64_t{8} << 30;  // rows in the lower half, sto
 constexpr int64_t kCleanBytes = int64_t{256} << 20;
 constexpr int kRowVectors = 32;  // of 16 bytes
 constexpr int kUnroll = 8;
-constexpr int kNumbers = 4096;  // row numbers of a WG, used repeatedly; those of all WGs together cover 1 GiB
+constexpr int kNumbers = 4096;  // row numbers of a WG, used repeatedly; the rows of all WGs together cover 1 GiB
 constexpr int kBatchRows = kThreads / kRowVectors * kUnroll;
 constexpr int kBatchBytes = kBatchRows * kRowVectors * 16;
 
-// A task reads `batches` batches of rows; then every thread stores `stores` vectors to new, contiguous addresses.
-// Either the outputs of one WG's tasks are adjacent, or those of the same task of all WGs (`side_by_side`), as in a
-// grid that is filled in order.
+// Each WG runs `tasks` tasks. In a task it reads `batches` batches of rows; then every thread stores `stores` vectors
+// to new, contiguous addresses. If `side_by_side` is true, the outputs of all WGs' k-th tasks are adjacent, as in a
+// grid whose WGs write in their order. Otherwise the outputs of one WG's tasks are adjacent.
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_store_kernel(const float4* pool, uint32_t rows, float4* to, int tasks, int batches, int stores,
                         bool side_by_side, uint32_t seed, WgStamp* stamps) {
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const int* mine = numbers + int(threadIdx.x) / kRowVectors * (kNumbers / (kThreads / kRowVectors));
   const int column = int(threadIdx.x) % kRowVectors;
   to += int64_t(blockIdx.x) * stores * kThreads * (side_by_side ? 1 : tasks) + threadIdx.x;
-  // to the output of the WG's next task
+  // distance from the end of a task's output to the output of the WG's next task
   const int64_t on = side_by_side ? int64_t(gridDim.x - 1) * stores * kThreads : 0;
   int row = 0;
   float4 sum = make_float4(0, 0, 0, 0);

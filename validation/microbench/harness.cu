@@ -11,8 +11,8 @@
 
 namespace {
 
-// Numbers in [1, 2) with random digits, like the values of a table. Equal constants would load the memory pins
-// differently.
+// Writes random numbers in [1, 2), like the values of a table. Equal values would switch fewer bits on the memory's
+// pins.
 __global__ void fill_kernel(uint32_t* words, int64_t count) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x)
     words[i] = 0x3f800000U | (hash32(uint32_t(i) ^ uint32_t(i >> 32) * 0x9e3779b1U) >> 9);
@@ -64,8 +64,8 @@ Span span_of(const std::vector<WgStamp>& stamps) {
 
 Collector::Collector(int argc, char** argv, const char* program, int64_t pool_bytes)
     : pool_bytes_(pool_bytes), program_(program), arguments_(argv + 1, argv + argc), began_(now_seconds()) {
-  // No kernel may be loaded while a gate holds a GPU, so kernels are loaded eagerly unless the program handles this
-  // itself; and copies on many streams need as many hardware queues.
+  // No kernel may be loaded while a gate holds a GPU. So all kernels are loaded at the start, unless the program has
+  // set this variable itself. Copies on many streams need as many hardware queues (connections).
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
@@ -101,7 +101,7 @@ Collector::Collector(int argc, char** argv, const char* program, int64_t pool_by
     CUDA_CHECK(cudaMemset(stamps_[r], 0, sizeof(WgStamp) * kStampsPerSm * sms_));
     CUDA_CHECK(cudaMalloc(&sink_[r], 4096));
     CUDA_CHECK(cudaMemset(sink_[r], 0, 4096));
-    spin_kernel<<<sms_, 32>>>(50'000'000);  // brings the clocks up
+    spin_kernel<<<sms_, 32>>>(50'000'000);  // raises the clocks from their idle state
     CUDA_CHECK(cudaGetLastError());
   }
   for (int r = 0; r < gpus_; ++r) {

@@ -1,5 +1,6 @@
-// The common part of all microbenchmark programs: options, GPUs with peer access and a memory pool each, rows of the
-// measurements file (docs/reference/measurements.md), repetitions, and a gate that hides launch costs.
+// The common part of all microbenchmark programs: options, access of each GPU to the memory of the others, a memory
+// pool per GPU, rows of the measurements file (docs/reference/measurements.md), repetitions, and a gate that hides
+// launch costs.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,21 +13,21 @@
 constexpr int kRepetitions = 7;
 constexpr int kWarmups = 2;
 
-// The record of one WG, in ns of its GPU's timer.
+// When one WG began and ended, in ns of its GPU's timer, and what it moved.
 struct WgStamp {
   uint64_t start_ns;
   uint64_t end_ns;
-  uint64_t bytes;  // written by kernels that work for a fixed time; 0 otherwise
+  uint64_t bytes;  // bytes moved, if the kernel works for a fixed time; 0 otherwise
   uint32_t sm;
   uint32_t padding;
 };
 
 struct Span {
-  double ns = 0;          // first start to last end
+  double ns = 0;          // from the first WG's start to the last WG's end
   double mean_wg_ns = 0;  // mean time of one WG
 };
 
-// "key=value key=value", in the order in which they were added.
+// The parameters of a row as text "key=value key=value", in the order in which they were added.
 class Parameters {
  public:
   Parameters& operator()(const char* key, int64_t value);
@@ -38,7 +39,8 @@ class Parameters {
 
 class Collector {
  public:
-  // Options: --gpus N --out FILE [--only NAME,...] [KEY VALUE]... Each GPU gets `pool_bytes` of memory (may be 0).
+  // Reads the options --gpus N --out FILE [--only NAME,...] [KEY VALUE]... and opens the file. Allocates a pool of
+  // `pool_bytes` (may be 0) on each GPU.
   Collector(int argc, char** argv, const char* program, int64_t pool_bytes);
   ~Collector();
   Collector(const Collector&) = delete;
@@ -48,22 +50,24 @@ class Collector {
   int sms() const { return sms_; }
   int64_t pool_bytes() const { return pool_bytes_; }
   float4* pool(int gpu) const { return pool_[gpu]; }
-  void fill_pool(int gpu, int64_t bytes) const;  // with random digits
+  void fill_pool(int gpu, int64_t bytes) const;  // with random numbers in [1, 2)
   WgStamp* stamps(int gpu) const { return stamps_[gpu]; }
   float* sink(int gpu) const { return sink_[gpu]; }
   cudaStream_t stream(int gpu) const { return stream_[gpu]; }
-  std::FILE* file() const { return file_; }  // for files with other columns than the measurements file
+  std::FILE* file() const { return file_; }  // for programs whose file has other columns than a measurements file
   std::string option(const char* key, const char* otherwise) const;
 
-  // True if this benchmark was requested; also prints the progress of the program.
+  // Returns true if this benchmark was requested (option --only). Also prints the progress of the program.
   bool wants(const char* benchmark);
-  // The same for a benchmark that needs other GPUs; on a single GPU it says that the benchmark is skipped.
+  // Like wants(), for a benchmark that needs a second GPU. On a single GPU it returns false and prints that the
+  // benchmark is skipped.
   bool wants_peers(const char* benchmark);
 
-  // Writes one row at once, so that a crash loses nothing that was measured before.
+  // Writes one row: the median, minimum and maximum of the values. The row is flushed to the file immediately, so that
+  // a crash loses no earlier row.
   void row(const char* benchmark, const Parameters& parameters, const char* metric, std::vector<double> values,
            const char* unit);
-  // Waits until the GPU is idle.
+  // Return the stamps of the first `wgs` WGs, or their span, after waiting until the GPU is idle.
   std::vector<WgStamp> read(int gpu, int wgs) const;
   Span span(int gpu, int wgs) const;
 
@@ -94,8 +98,8 @@ std::vector<double> repeat(Function once, int repetitions = kRepetitions) {
   return values;
 }
 
-// Holds streams on any GPU until the host has enqueued all work behind them. A gate that is not opened within two
-// seconds opens by itself, so that the GPU never hangs.
+// Holds streams on any GPU by a kernel that waits for the host, until the host has enqueued all work and calls open().
+// A gate that is not opened within two seconds opens by itself, so that the GPU never hangs.
 class HostGate {
  public:
   HostGate();
@@ -104,9 +108,9 @@ class HostGate {
   HostGate& operator=(const HostGate&) = delete;
   void hold(int gpu, cudaStream_t stream);
   void open();
-  bool gave_up() const;  // to ask after the streams have ended: true if a gate opened by itself
+  bool gave_up() const;  // returns true if a gate opened by itself; valid when the streams have ended
 
  private:
-  uint32_t* words_ = nullptr;  // host memory: [0] the epoch that is open; [16] is set by a gate that timed out
+  uint32_t* words_ = nullptr;  // in host memory: [0] number of the last opening; [16] is set by a gate that timed out
   uint32_t epoch_ = 0;
 };

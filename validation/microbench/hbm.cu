@@ -1,4 +1,5 @@
-// hbm_read, hbm_write, hbm_copy: contiguous memory in batches.
+// The benchmarks hbm_read, hbm_write and hbm_copy: bandwidth of reading, writing and copying contiguous memory in
+// batches.
 #include <algorithm>
 
 #include "access.cuh"
@@ -51,7 +52,8 @@ __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vec
 
 enum class Access { read, write, copy };
 
-// Takes hundreds of microseconds; if many WGs work, they move far more bytes than the L2 holds.
+// Returns the bytes that each WG moves. A run then takes hundreds of microseconds, and many WGs together move far more
+// bytes than the L2 holds.
 int64_t wg_bytes(int wgs) { return int64_t{wgs <= 132 ? 4 : 2} << 20; }
 
 template <int kUnroll>
@@ -77,8 +79,8 @@ void bench_case(Collector& c, Access access, int wgs) {
   if (per_sm > most_wgs_per_sm<kUnroll>(access)) return;
   const int64_t bytes = wg_bytes(wgs);
   const int64_t half = kPoolBytes / 2;
-  // The addresses move on with every repetition, so that the L2 holds none of them. Copies go from the lower half to
-  // the upper one.
+  // Every repetition uses other addresses, so that the L2 holds none of them. Copies go from the lower half of the pool
+  // to the upper half.
   const int64_t room = access == Access::copy ? half : kPoolBytes;
   const int64_t places = std::max<int64_t>(1, room / (bytes * wgs));
   std::vector<double> per_wg;

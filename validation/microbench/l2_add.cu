@@ -1,9 +1,9 @@
-// l2_add: the rate of additions to 64-bit words that lie in the L2 (red.global, which returns no result), for lanes
-// that share a word and for warps in which some lanes add nothing. The words of a warp are adjacent, as in compressed
-// data that kernels assemble by adding bits.
+// The benchmark l2_add: the rate of additions to 64-bit words in the L2 (red.global, which returns no result). Several
+// lanes of a warp may add to one word, and some lanes may add nothing. The words of a warp are adjacent, as in
+// compressed data that kernels write by adding bits.
 //
-// l2_add_grid: the same additions by grids of few and many workgroups, each of which has lines of its own, so that few
-// lines divide unevenly among the slices of the L2.
+// The benchmark l2_add_grid: the same additions by grids of few and many workgroups. Each workgroup adds to other
+// lines. In small grids, the few lines are divided unevenly among the slices of the L2.
 #include "access.cuh"
 #include "cuda_check.hpp"
 #include "harness.hpp"
@@ -14,8 +14,9 @@ constexpr int64_t kSpan = int64_t{16} << 20;  // less than half of an H200's L2
 constexpr int kRounds = 400;
 constexpr int kWgsPerSm = 8;
 
-// `lanes_per_word`: so many neighbouring lanes add to the same word. `active`: number of lanes that add. `operations`:
-// integer operations between two additions.
+// Each warp adds to kRounds x 32 / lanes_per_word words. `lanes_per_word`: number of neighbouring lanes that add to the
+// same word. `active`: number of lanes of a warp that add. `operations`: integer operations of a lane between two
+// additions.
 __global__ void __launch_bounds__(kThreads, kWgsPerSm)
     add_kernel(unsigned long long* words, int lanes_per_word, int active, int operations, Window window, float* sink,
                WgStamp* stamps) {
@@ -40,9 +41,10 @@ __global__ void __launch_bounds__(kThreads, kWgsPerSm)
   stamp(stamps, start);
 }
 
-constexpr int kAdds = 40;  // of a thread
+constexpr int kAdds = 40;  // additions of a thread
 
-// Each thread adds to a half of a 64-bit word: a workgroup to 8 lines.
+// Two neighbouring threads add to the same 64-bit word, so that a workgroup of 256 threads adds to 8 lines of 128
+// bytes.
 __global__ void __launch_bounds__(kThreads, kWgsPerSm)
     grid_kernel(unsigned long long* words, int operations, float* sink, WgStamp* stamps) {
   const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;

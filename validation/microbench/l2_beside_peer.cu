@@ -1,5 +1,5 @@
-// l2_beside_peer: the bandwidth left to a kernel that reads a buffer in the L2 (or in memory) while a peer writes into
-// this GPU's memory, by stores, by bulk copies from shared memory, or by a copy engine.
+// The benchmark l2_beside_peer: the bandwidth of a kernel that reads a buffer in the L2 (or in memory) while a peer
+// writes into this GPU's memory. The peer writes by stores, by bulk copies from shared memory, or by a copy engine.
 #include <algorithm>
 
 #include "access.cuh"
@@ -12,11 +12,11 @@ constexpr int64_t kMib = int64_t{1} << 20;
 constexpr int64_t kPoolBytes = 3072 * kMib;
 constexpr int64_t kIncoming = 2048 * kMib;                    // start of the region that the peer writes
 constexpr uint64_t kWriteNs = 1'200'000;                      // longer than a window and the time before it
-constexpr int kPiece = 4096;                                  // of a bulk copy
+constexpr int kPiece = 4096;                                  // bytes of a bulk copy
 constexpr int kUnroll = 8, kPerSm = 4;                        // of the reader
-enum Way { kNone = 0, kStores = 1, kBulk = 2, kEngine = 3 };  // as numbers in the rows
+enum Way { kNone = 0, kStores = 1, kBulk = 2, kEngine = 3 };  // rows contain these numbers
 
-// Writes the WG's share of `vectors` again and again, for a fixed time.
+// Each WG writes its share of the first `vectors` vectors of `to` again and again for kWriteNs.
 __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vectors, int way, WgStamp* stamps) {
   __shared__ alignas(128) float4 source[kPiece / 16];
   __shared__ unsigned long long total;
@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vec
   constexpr int kBatch = kThreads * 4;  // vectors: 16 KiB, or one piece for each of 4 warps
   const int64_t share = vectors / gridDim.x / (2 * kBatch) * (2 * kBatch);
   to += int64_t(blockIdx.x) * share;
-  const auto now = [] { return __shfl_sync(0xffffffffU, global_ns(), 0); };  // keeps the warp together
+  // All lanes of a warp use lane 0's time, so that they leave the loop together.
+  const auto now = [] { return __shfl_sync(0xffffffffU, global_ns(), 0); };
   const uint64_t start = now(), end = start + kWriteNs;
   const int warp = int(threadIdx.x) / 32;
   uint64_t bytes = 0;
@@ -147,7 +148,7 @@ class Beside {
 void bench_beside(Collector& c) {
   Beside beside(c);
   std::vector<Case> cases = {{kNone, 0, 0}};
-  // the first fits into the L2 of the receiver, the second does not
+  // The first region fits into the L2 of the receiver, the second does not.
   for (const int64_t region : {16 * kMib, 512 * kMib}) {
     for (const int way : {kStores, kBulk})
       for (const int wgs : {1, 2, 4, 8, 16, 32, 132}) cases.push_back({way, wgs, region});

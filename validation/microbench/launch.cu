@@ -1,5 +1,5 @@
-// launch: the host's cost of a kernel, when the kernel's store is visible, event pairs, and kernels that follow each
-// other.
+// The benchmark launch: the host's time to launch a kernel, the time until a kernel's store is visible, the time
+// between two events, and the gap between two kernels of a stream.
 #include <algorithm>
 #include <chrono>
 
@@ -11,10 +11,11 @@ namespace {
 
 constexpr int kRuns = 31;
 
-// A WG that only waits for `spin_ns`.
+// Every WG spins for `spin_ns` ns and records its start and its end.
 __global__ void idle_kernel(uint64_t spin_ns, WgStamp* stamps) {
   uint64_t start = 0;
-  if (threadIdx.x == 0) {  // only one thread: if all threads of a full SM read the timer, the stamps would be late
+  // Only one thread reads the timer: if all threads of a full SM read it, the stamps would be late.
+  if (threadIdx.x == 0) {
     start = global_ns();
     while (spin_ns != 0 && global_ns() < start + spin_ns) {
     }
@@ -34,7 +35,7 @@ void bench_host(Collector& c) {
     const double begin = now_seconds();
     empty_kernel<<<1, 32>>>();
     const double end = now_seconds();
-    if (i % 20 == 19) CUDA_CHECK(cudaDeviceSynchronize());  // the queue never fills
+    if (i % 20 == 19) CUDA_CHECK(cudaDeviceSynchronize());  // so that the queue of launches is never full
     if (i >= 20) call.push_back((end - begin) * 1e6);
   }
   c.row("launch", none, "host_call", call, "us");
@@ -83,8 +84,9 @@ void bench_gap(Collector& c) {
   }
 }
 
-// Measures the time between two events around one or two empty kernels. A busy kernel runs before the first event, so
-// that the host's launch times do not count, and the result is the smallest time that events can show.
+// Measures the time between two events around one or two empty kernels. A long kernel runs before the first event, so
+// that the host's launch times do not count. The time around one empty kernel is the smallest time that events can
+// show.
 void bench_events(Collector& c) {
   cudaEvent_t begin, end;
   CUDA_CHECK(cudaEventCreate(&begin));

@@ -1,4 +1,5 @@
-// loaded_latency: the rate of copying WGs (victims) beside WGs that read as fast as they can.
+// The benchmark loaded_latency: the rate of WGs that copy memory (victims) beside WGs that read as fast as they can
+// (readers).
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -9,21 +10,21 @@
 namespace {
 
 constexpr int64_t kPoolBytes = int64_t{12} << 30;
-constexpr int64_t kReaderBytes = int64_t{32} << 20;  // of one SM
-constexpr int64_t kVictimBytes = int64_t{32} << 20;  // of one victim; more than it copies in a window
+constexpr int64_t kReaderBytes = int64_t{32} << 20;  // bytes that one SM's reader reads again and again
+constexpr int64_t kVictimBytes = int64_t{32} << 20;  // bytes of one victim; more than it copies in a window
 constexpr int64_t kVictimsFrom = int64_t{8} << 30;   // the victims' sources; readers read below them
 constexpr int64_t kVictimsTo = int64_t{10} << 30;    // the victims' destinations, here or in the peer's pool
-constexpr int kPlaces = 16;                          // per victim, used in turn, so that the L2 holds none of them
+constexpr int kPlaces = 16;  // copies of all victims' buffers, used in turn, so that the L2 holds none of them
 constexpr int kVictimThreads = 512;
 constexpr int kReaderThreads = 1024;
 constexpr int kReaderUnroll = 8;
 constexpr int kMaxSms = 256;
-constexpr int kRuns = 13;  // placements
+constexpr int kRuns = 13;  // repetitions, each with other SMs for the victims
 
-enum Role : int { kIdle = -2, kReader = -1 };  // roles from 0 on are numbers of victims
+enum Role : int { kIdle = -2, kReader = -1 };  // 0, 1, ...: the number of a victim
 
-// One WG on every SM, whose role is that of the SM. A victim uses half of the threads: each loads kUnroll x 16 bytes
-// and then stores them.
+// Runs one WG on every SM, with the role in roles[SM]. In a victim, half of the threads copy: each loads kUnroll x 16
+// bytes and then stores them.
 template <int kUnroll>
 __global__ void __launch_bounds__(kReaderThreads, 1)
     loaded_kernel(const int* roles, const float4* pool, int64_t skew, const float4* victims_from, float4* victims_to,
@@ -81,8 +82,8 @@ __global__ void __launch_bounds__(kReaderThreads, 1)
       if (from != 0 && now >= from + window.length_ns) break;
     }
     fence_sys();
-    // Only half of the warps add their values. They add them twice, so that window_stamp()'s mean over all warps is
-    // right; the reader of the bytes halves them.
+    // Only half of the warps copy. Each adds its times twice, so that the mean over all warps in window_stamp() is
+    // right. The bytes are therefore counted twice, and the evaluation halves them.
     if (threadIdx.x % 32 == 0) {
       window_add(totals, bytes, from, now);
       window_add(totals, bytes, from, now);
@@ -105,8 +106,8 @@ class LoadedLatency {
   LoadedLatency(const LoadedLatency&) = delete;
   LoadedLatency& operator=(const LoadedLatency&) = delete;
 
-  // Every repetition places victims and readers on other SMs, because neighbours in a GPC share its bandwidth and no
-  // single placement is representative.
+  // Measures a case. Every repetition places victims and readers on other SMs: SMs of a GPC share its bandwidth, so a
+  // single placement would not be representative.
   template <int kUnroll>
   void bench(int victims, int background, bool remote) {
     std::vector<double> background_rate;

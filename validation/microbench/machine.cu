@@ -1,4 +1,5 @@
-// property, timer, power; with --header COMMAND also the header of the measurements file.
+// The benchmarks property, timer and power. With --header COMMAND, the program also writes the header of the
+// measurements file.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -37,7 +38,7 @@ void bench_property(Collector& c) {
   property("sms", attribute(cudaDevAttrMultiProcessorCount), "1");
   property("l2_bytes", attribute(cudaDevAttrL2CacheSize), "B");
   property("memory_bytes", double(bytes), "B");
-  // Double data rate: two transfers per clock.
+  // The factor 2 is the double data rate of the memory: two transfers per clock.
   property("memory_peak",
            2.0 * attribute(cudaDevAttrMemoryClockRate) * 1e3 * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8 / 1e9,
            "GB/s");
@@ -48,7 +49,7 @@ void bench_property(Collector& c) {
   property("shared_bytes_per_sm", attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor), "B");
   property("copy_engines", attribute(cudaDevAttrAsyncEngineCount), "1");
 
-  // "Link 0: 26.562 GB/s", one line per link.
+  // nvidia-smi prints one line per NVLink, such as "Link 0: 26.562 GB/s".
   char bus[64];
   CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, 0));
   const std::string command = std::string("nvidia-smi nvlink -s -i ") + bus + " 2>/dev/null";

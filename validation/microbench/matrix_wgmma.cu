@@ -1,5 +1,5 @@
-// matrix_rate on Hopper: wgmma m64n256k16 on bf16 in shared memory, two warpgroups per SM. This is a program of its
-// own, because the instruction exists on sm_90a only.
+// The benchmark matrix_rate on Hopper: wgmma m64n256k16 on bf16 in shared memory, two warpgroups per SM. This is a
+// separate program, because the instruction exists only on sm_90a.
 #include <algorithm>
 
 #include "access.cuh"
@@ -11,14 +11,14 @@ namespace {
 constexpr int kWgThreads = 256;                             // two warpgroups
 constexpr int kTileA = 64 * 64 * 2, kTileB = 256 * 64 * 2;  // bytes of a tile with k = 64, in rows of 128 bytes
 constexpr int kSharedBytes = 2 * kTileA + kTileB + 1024;
-constexpr int kInstructions = 16;  // per round: four passes over the four k steps of 16 of a tile
-constexpr double kFlops = 2.0 * 64 * 256 * 16 * kInstructions * 2;  // of a WG and round
+constexpr int kInstructions = 16;  // per round: four passes over a tile, each in four steps of 16 along k
+constexpr double kFlops = 2.0 * 64 * 256 * 16 * kInstructions * 2;  // FLOP of a WG in one round
 
 __global__ void __launch_bounds__(kWgThreads, 1) wgmma_kernel(int rounds, float* sink, WgStamp* stamps) {
   extern __shared__ uint8_t raw[];
   uint8_t* tiles = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(raw) + 1023) & ~uintptr_t{1023});
   uint32_t* words = reinterpret_cast<uint32_t*>(tiles);
-  // Pairs of bf16 numbers in (-2, 2), which switch as many bits as real operands.
+  // Each word holds two bf16 numbers in (-2, 2), which switch as many bits as real operands.
   for (uint32_t i = threadIdx.x; i < (2 * kTileA + kTileB) / 4; i += kWgThreads)
     words[i] = 0x3f803f80U ^ (hash32(i) & 0x807f807fU);
   fence_shared_for_copies();
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kWgThreads, 1) wgmma_kernel(int rounds, float*
   for (int r = 0; r < rounds; ++r) {
     wgmma_fence();
 #pragma unroll
-    for (int k = 0; k < kInstructions; ++k) wgmma_64x256x16(d, a + k % 4 * 2, b + k % 4 * 2, 1);  // 32 bytes on
+    for (int k = 0; k < kInstructions; ++k) wgmma_64x256x16(d, a + k % 4 * 2, b + k % 4 * 2, 1);  // steps of 32 bytes
     wgmma_commit();
     wgmma_wait<0>();
   }
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     const std::vector<double> rate = repeat([&](int) {
       wgmma_kernel<<<sms, kWgThreads, kSharedBytes>>>(kRounds, c.sink(0), c.stamps(0));
       CUDA_CHECK(cudaGetLastError());
-      return kFlops * kRounds / c.span(0, sms).ns;  // one WG an SM
+      return kFlops * kRounds / c.span(0, sms).ns;  // FLOP/ns of one WG, that is, GFLOP/s of an SM
     });
     c.row("matrix_rate", Parameters()("sms", sms), "flops_per_sm", rate, "GFLOP/s");
   }

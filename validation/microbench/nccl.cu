@@ -1,4 +1,5 @@
-// nccl_all_to_all: grouped sends and receives of NCCL, by bytes and by the limit on its workgroups.
+// The benchmark nccl_all_to_all: time of NCCL's grouped sends and receives, by bytes and by the limit on NCCL's
+// workgroups.
 #include <algorithm>
 #include <cstdlib>
 
@@ -33,7 +34,8 @@ class AllToAll {
   AllToAll& operator=(const AllToAll&) = delete;
 
   std::vector<double> measure(int64_t bytes) {
-    // The first call of a size connects the GPUs and allocates memory, so it must not happen behind a gate.
+    // The first call of a size connects the GPUs and allocates memory. This must not happen while a gate holds the
+    // GPUs.
     for (int i = 0; i < 2; ++i) {
       exchange(bytes);
       finish();

@@ -1,4 +1,5 @@
-// peer_store, peer_fan_in, peer_load, peer_copy: workgroups that write to or read from other GPUs.
+// The benchmarks peer_store, peer_fan_in, peer_load and peer_copy: bandwidth of workgroups that write to or read from
+// other GPUs.
 #include <algorithm>
 
 #include "access.cuh"
@@ -8,14 +9,14 @@ namespace {
 
 constexpr int64_t kPoolBytes = int64_t{8} << 30;
 
-// WG w stores `chunks` chunks of `chunk_vectors` x 16 B to peer w % count, `stride_vectors` apart; each thread has 4
-// independent stores. The end is recorded after a system fence, when the peer has the data.
+// WG w stores chunks of `chunk_vectors` x 16 B, `stride_vectors` x 16 B apart, to peer w % count. Each thread issues 4
+// independent stores at a time. The end is recorded after a system fence, when the peer has the data.
 __global__ void __launch_bounds__(kThreads) store_kernel(Peers peers, int64_t vectors_per_wg, int chunk_vectors,
                                                          int stride_vectors, int64_t region_vectors, WgStamp* stamps) {
   const uint64_t start = global_ns();
   float4* to = peers.base[blockIdx.x % peers.count] + int64_t(blockIdx.x / peers.count) * region_vectors;
   const float4 value = make_float4(float(threadIdx.x), 1.0F, 2.0F, float(blockIdx.x));
-  // All sizes are powers of two, so that addresses are computed by shifts and masks and do not slow the stores down.
+  // All sizes are powers of two. So addresses are computed by shifts and masks, which do not slow the stores down.
   const int shift = 31 - __clz(chunk_vectors);
   for (int64_t i = threadIdx.x; i < vectors_per_wg; i += kThreads * 4) {
 #pragma unroll
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(kThreads) store_kernel(Peers peers, int64_t ve
   stamp(stamps, start);
 }
 
-// Reads peers' memory with kUnroll loads per thread at a time.
+// Reads the memory of peers. Each thread requests kUnroll vectors before it uses the first one.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     load_kernel(Peers peers, int64_t vectors_per_wg, float* sink, WgStamp* stamps) {
@@ -61,11 +62,12 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
 int64_t wg_bytes(int wgs) { return int64_t{wgs <= 32 ? 8 : wgs <= 264 ? 2 : 1} << 20; }
 
 struct Rates {
-  std::vector<double> total;   // of the slowest sender
+  std::vector<double> total;   // bandwidth of the slowest sender
   std::vector<double> per_wg;  // mean
 };
 
-// `launch(sender, repetition)` enqueues the sender's kernel on its stream; all begin together.
+// Measures the rates of several senders whose kernels begin together. `launch(sender, repetition)` enqueues the
+// sender's kernel on its stream.
 template <typename Launch>
 Rates measure(Collector& c, int wgs, const std::vector<int>& senders, int64_t bytes_per_wg, Launch launch) {
   Rates rates;
@@ -98,7 +100,8 @@ std::vector<int> first(int gpus) {
 
 std::vector<int> one_or_all(int n) { return n == 1 ? std::vector<int>{1} : std::vector<int>{1, n}; }
 
-// The next `count` GPUs. Senders that share a receiver write to disjoint parts of its pool.
+// Returns the addresses that `rank` uses in the pools of the next `count` GPUs. Ranks that use the same pool use parts
+// that are `vectors_per_sender` vectors apart.
 Peers next_peers(const Collector& c, int rank, int count, int64_t vectors_per_sender) {
   Peers to{};
   to.count = count;
@@ -111,7 +114,8 @@ void bench_store(Collector& c) {
     for (const int chunk_bytes : {0, 512}) {
       const int64_t bytes = wg_bytes(wgs), vectors = bytes / 16;
       const int chunk = chunk_bytes > 0 ? chunk_bytes / 16 : int(vectors);
-      const int stride = chunk_bytes > 0 ? chunk * 8 : chunk;  // every eighth row, as in an output that is resharded
+      // Chunks of 512 bytes are stored 4 KiB apart, as an All-to-All stores rows into a wider row-major matrix.
+      const int stride = chunk_bytes > 0 ? chunk * 8 : chunk;
       const int64_t region = chunk_bytes > 0 ? vectors * 8 : vectors;
       for (const int peers : one_or_all(c.gpus() - 1)) {
         for (const int senders : one_or_all(c.gpus())) {
@@ -155,7 +159,7 @@ void bench_load_case(Collector& c, int wgs, int peers) {
   if (wgs > occupancy * c.sms()) return;
   const int64_t bytes = wg_bytes(wgs) / 2;
   const Rates rates = measure(c, wgs, {0}, bytes, [&](int, int i) {
-    // The addresses move on with every repetition, so that the peer's L2 holds none of them.
+    // Every repetition reads other addresses, so that the peer's L2 holds none of them.
     Peers from = next_peers(c, 0, peers, 0);
     const int64_t places = std::max<int64_t>(1, kPoolBytes / (bytes * wgs));
     for (int k = 0; k < peers; ++k) from.base[k] += i % places * (bytes * wgs / 16);
@@ -185,7 +189,8 @@ void bench_copy_case(Collector& c, int wgs, int peers, int senders) {
   const int64_t bytes = wg_bytes(wgs), vectors = bytes / 16;
   const int per_peer = (wgs + peers - 1) / peers;
   const Rates rates = measure(c, wgs, first(senders), bytes, [&](int r, int i) {
-    // Sources are in the upper half of the pool and move on with every repetition, so that the L2 holds none of them.
+    // The sources are in the upper half of the pool. Every repetition reads other addresses, so that the L2 holds none
+    // of them.
     const int64_t places = std::min<int64_t>(kWarmups + kRepetitions, kPoolBytes / 2 / (bytes * wgs));
     const float4* from = c.pool(r) + kPoolBytes / 32 + i % places * vectors * wgs;
     copy_kernel<kUnroll>

@@ -1,6 +1,6 @@
-// peer_epilogue: workgroups that occupy an SM each alternate between a timed spin, in place of a GEMM's main loop, and
-// storing a tile of 64 KiB from shared memory to a matrix of a peer or of their own GPU. The result is how much longer
-// than the spin a turn takes.
+// The benchmark peer_epilogue: one workgroup on each SM spins for a given time, as if it ran the main loop of a GEMM.
+// Then it stores a tile of 64 KiB from shared memory to a matrix of a peer or of its own GPU, and begins again. The
+// result is the time of such a turn minus the time of the spin.
 #include <algorithm>
 
 #include "access.cuh"
@@ -14,11 +14,11 @@ constexpr int kTurns = 20;
 constexpr int kRows = 128, kColumns = 256, kBox = 64;  // of a tile, in boxes of 64 x 64
 constexpr int kMatrixColumns = 12288;
 constexpr int kTileBytes = kRows * kColumns * 2;
-constexpr int kSharedBytes = 200 * 1024;  // one WG a SM
+constexpr int kSharedBytes = 200 * 1024;  // bytes of shared memory, so that only one WG fits on an SM
 constexpr int64_t kPoolBytes = int64_t{512} << 20;
 
-// What a turn waits for, as numbers in the rows: until shared memory is free again; until the tile is written; until it
-// is written, fenced and counted.
+// When a turn ends, as numbers in the rows: when shared memory is free again, when the tile is written, or when a fence
+// and the increment of a counter have followed.
 enum Wait { kFree = 0, kWritten = 1, kCounted = 2 };
 
 __global__ void __launch_bounds__(128) epilogue_kernel(const __grid_constant__ CUtensorMap map, uint64_t spin_ns,

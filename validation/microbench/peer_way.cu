@@ -1,5 +1,5 @@
-// peer_store_way: how the way of storing affects the bandwidth to one peer: cache hints, bulk copies from shared
-// memory, interleaved or separate regions, and the size of the WGs.
+// The benchmark peer_store_way: the bandwidth of stores to one peer with several cache hints, with bulk copies from
+// shared memory, with interleaved or separate regions of the WGs, and with several sizes of the WGs.
 #include <algorithm>
 
 #include "access.cuh"
@@ -27,7 +27,8 @@ __device__ inline void put(float4* to, const float4& value) {
     *to = value;
 }
 
-// Vector i of WG w lies at i + w * vectors_per_wg; if interleaved, the WGs' batches alternate.
+// Each WG stores `vectors_per_wg` vectors. WG w stores vector i at i + w * vectors_per_wg, or, if `interleaved`, the
+// batches of all WGs alternate in memory.
 template <int kWay>
 __global__ void store_kernel(float4* to, int64_t vectors_per_wg, int interleaved, WgStamp* stamps) {
   const uint64_t start = global_ns();
@@ -47,7 +48,7 @@ __global__ void store_kernel(float4* to, int64_t vectors_per_wg, int interleaved
 #if HAS_BULK_STORE
 constexpr int kBulkBytes = 4096;
 
-// One thread per warp stores kBulkBytes at a time from shared memory.
+// Like store_kernel, but one thread per warp stores kBulkBytes at a time from shared memory.
 __global__ void bulk_kernel(float4* to, int64_t vectors_per_wg, int interleaved, WgStamp* stamps) {
   __shared__ alignas(128) float4 source[kBulkBytes / 16];
   for (int i = int(threadIdx.x); i < kBulkBytes / 16; i += int(blockDim.x))

@@ -1,4 +1,5 @@
-// vector_rate, and matrix_rate by mma.sync (the rate of GPUs before Hopper; matrix_wgmma.cu measures Hopper's).
+// The benchmarks vector_rate and matrix_rate. Here matrix_rate uses mma.sync, as on GPUs before Hopper; matrix_wgmma.cu
+// measures it on Hopper.
 #include <algorithm>
 
 #include "access.cuh"
@@ -8,13 +9,14 @@ namespace {
 
 constexpr int kTargetAll = -1;
 
-// When all WGs have been placed, the WGs on SMs other than `target` end, so that one fully occupied SM works alone.
+// Waits until all WGs have been placed. Then returns true if this WG's SM is `target` or `target` is kTargetAll. Other
+// WGs end, so that one fully occupied SM works alone.
 __device__ bool works(int target, const Window& window, WindowTotals& totals) {
   window_enter(window, totals);
   return target == kTargetAll || int(sm_id()) == target;
 }
 
-// 16 independent chains of fp32 FMAs per thread.
+// Each thread computes 16 independent chains of fp32 FMAs.
 __global__ void __launch_bounds__(kThreads, 8)
     fma_kernel(int target, int rounds, float a, float b, Window window, float* sink, WgStamp* stamps) {
   __shared__ WindowTotals totals;
@@ -78,8 +80,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 }
 constexpr double kMmaFlops = 2.0 * 16 * 8 * 16 * 8 * 4 * (kThreads / 32);  // of a WG and round
 
-// GFLOP/s per SM: the work of the WGs that worked, over the time from the first start to the last end and over the
-// number of SMs.
+// Returns the GFLOP/s of an SM: the work of the WGs on `sms` SMs, divided by the time from their first start to their
+// last end and by `sms`.
 template <typename Launch>
 std::vector<double> measure(Collector& c, int sms, int per_sm, double flops_per_wg, Launch launch) {
   unsigned long long* word = nullptr;

@@ -1,5 +1,5 @@
-// store_flag: the cost of a message whose bytes must arrive before its flag: stores to a peer, a fence, and a flag that
-// the peer answers.
+// The benchmark store_flag: the time of a message whose bytes must arrive before its flag. It consists of stores to a
+// peer, a fence, and a flag that the peer answers.
 #include "access.cuh"
 #include "cuda_check.hpp"
 #include "hopper.cuh"
@@ -8,13 +8,14 @@ namespace {
 
 constexpr int kRounds = 64;
 constexpr int kMostBytes = 65536;
-enum Way { kStores = 0, kBulk = 1 };  // as the rows have them
+enum Way { kStores = 0, kBulk = 1 };  // rows contain these numbers
 
 struct Stamps {
   uint64_t begin, stored, fenced, answered;
 };
 
-// kBulk: copies pieces of 8 KiB from shared memory and waits until they have been written.
+// Sends `bytes` bytes and a flag in each round and waits for the answer. With kStores all threads store the bytes. With
+// kBulk one thread copies them in pieces of 8 KiB from shared memory and waits until they have been written.
 __global__ void __launch_bounds__(kThreads)
     initiator_kernel(float4* to, int bytes, int way, uint32_t* theirs, const uint32_t* mine, uint32_t first,
                      Stamps* stamps, int* gave_up) {

@@ -1,5 +1,5 @@
-// gpc, sm, sm_share, gpc_read: which SMs form a GPC, the order in which SMs receive workgroups, and the bandwidth of
-// each SM and each GPC.
+// The benchmarks gpc, sm, sm_share and gpc_read: which SMs form a GPC, in which order SMs receive workgroups, and the
+// bandwidth of each SM and each GPC.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -14,7 +14,7 @@ constexpr int kOnePerSm = 200 * 1024;
 constexpr int kRowsPerWg = 4096;
 constexpr int kMaxSms = 1024;
 
-// The WGs occupy their places for different times, so that later clusters are placed on other SMs.
+// The WGs spin for different times, so that later clusters are placed on other combinations of SMs.
 __global__ void cluster_kernel(uint64_t spin_ns, WgStamp* stamps) {
   if (threadIdx.x != 0) return;
   const uint64_t start = global_ns();
@@ -32,8 +32,8 @@ __global__ void blocker_kernel(uint64_t spin_ns, WgStamp* stamps) {
   stamps[blockIdx.x] = {start, global_ns(), 0, sm_id(), 0};
 }
 
-// For a window of time, the SMs that `allowed` names read random rows of 512 bytes, a batch of kUnroll per 32 threads.
-// The WGs of all other SMs occupy their places until the window opens, so that every SM keeps its number of WGs.
+// For a window of time, the WGs on SMs with allowed[SM] = 1 read random rows of 512 bytes; each warp requests kUnroll
+// rows at a time. The WGs on all other SMs stay until the window opens, so that no SM gets more WGs than the others.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_window_kernel(const float4* pool, uint32_t rows, uint32_t seed, const uint8_t* allowed, Window window,
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const uint64_t warm = totals.begin + window.warm_ns;
   uint64_t now = 0, from = 0, bytes = 0;
   float4 sum = make_float4(0, 0, 0, 0);
-  // Row numbers repeat only after all WGs have read far more bytes than the L2 holds.
+  // The row numbers repeat, but only after all WGs together have read far more bytes than the L2 holds.
   for (int i = 0;; i = (i + 4 * kUnroll) % kRowsPerGroup) {
 #pragma unroll 1
     for (int batch = 0; batch < 4; ++batch) {
@@ -81,7 +81,7 @@ class Topology {
     find_gpcs(c);
     find_order(c);
   }
-  // SMs of every GPC, in order of their lowest SM.
+  // Returns the SMs of every GPC. The GPCs are in the order of their lowest SM number.
   std::vector<std::vector<int>> gpcs() {
     std::map<int, std::vector<int>> members;
     for (int sm = 0; sm < int(parent_.size()); ++sm) members[root(sm)].push_back(sm);
@@ -135,7 +135,7 @@ class Topology {
     }
   }
 
-  // WGs are placed in the order of their numbers.
+  // Finds the order in which SMs receive WGs, which the hardware places in the order of their numbers.
   void find_order(Collector& c) {
     CUDA_CHECK(cudaFuncSetAttribute(blocker_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kOnePerSm));
     for (int i = 0; i < kWarmups + kRepetitions; ++i) {
@@ -165,7 +165,7 @@ class Shares {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
-  // GB/s of every SM; 0 for an SM that is not allowed to read.
+  // Returns the bandwidth of every SM in GB/s while only the SMs in `sms` read; 0 for the other SMs.
   std::vector<double> measure(const std::vector<int>& sms, int per_sm, uint32_t seed) {
     std::vector<uint8_t> allowed(kMaxSms, 0);
     for (const int sm : sms) allowed[sm] = 1;

@@ -1,4 +1,4 @@
-// Times algorithms by bytes and writes a table that `moire validate` reads, one row per case.
+// Times algorithms for several sizes and writes a table that `moire validate` reads, one row per case.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,12 +14,12 @@
 namespace {
 
 constexpr uint64_t kLimitNs = 2'000'000'000;
-constexpr uint64_t kStuckNs = 200'000'000;  // of cases that are expected to hang
+constexpr uint64_t kStuckNs = 200'000'000;  // time limit of a wait in cases that are expected to hang
 
 struct Case {
   LoadedPlan* loaded;
   int64_t bytes;
-  bool hangs;  // expected, because the FIFOs are too short for this size
+  bool hangs;  // the case is expected to hang, because the FIFOs are too short for this size
   std::vector<double> us, inside, skew;
   double sm_mhz = 0, watt = 0;
 };
@@ -39,7 +39,8 @@ std::vector<Range> read_grid(const std::string& path) {
   return ranges;
 }
 
-// 1 KiB, 4 KiB, 16 KiB, ... or, for the held-out cases, sizes between them: 3 KiB, 12 KiB, ...
+// Returns the sizes in bytes: 1 KiB, 4 KiB, 16 KiB, ..., or for the held-out cases sizes between them: 3 KiB, 12 KiB,
+// ...
 std::vector<int64_t> sizes(const Range& range, bool held_out) {
   std::vector<int64_t> all;
   for (int64_t bytes = range.least * (held_out ? 3 : 1); bytes <= range.most; bytes *= 4) all.push_back(bytes);
@@ -88,8 +89,8 @@ void note_load(Case& c, int gpus) {
   }
 }
 
-// Runs every case once and reports whether it ends. If it does not end, the report shows for what each block waits.
-// Results are always checked.
+// Runs every case once, checks its result, and writes whether it ended. If it did not end, the report shows what each
+// thread block was waiting for.
 bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std::string& command,
               const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
@@ -119,7 +120,8 @@ int main(int argc, char** argv) {
   const bool held_out = c.option("--held-out", "0") == "1";
   const int rounds = std::atoi(c.option("--rounds", "15").c_str());
   const double limit = std::atof(c.option("--seconds", "60").c_str());
-  // With more ranks than GPUs, ranks share GPUs. Times would then have no meaning, so each case is run once.
+  // If there are more ranks than GPUs, ranks share GPUs. Times then have no meaning, so each case runs once and only
+  // its result is checked.
   const int ranks = std::max(c.gpus(), std::atoi(c.option("--ranks", "0").c_str()));
   if (ranks > kMaxRanks) {
     std::fprintf(stderr, "msccl_algorithms: --ranks %d; at most %d would be right\n", ranks, kMaxRanks);
@@ -166,7 +168,7 @@ int main(int argc, char** argv) {
   if (!once_table.empty() && !run_once(bench, once, c.gpus(), command, once_table)) return 1;
   if (cases.empty()) return 0;
 
-  // Every round visits all cases in another order, so that a drift of clocks or temperature affects all alike. The
+  // Every round runs all cases in another order, so that a drift of clocks or temperature affects all cases alike. The
   // first round does not count.
   std::vector<size_t> order(cases.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

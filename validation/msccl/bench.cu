@@ -14,7 +14,7 @@ __global__ void fill_input(float* input, int64_t count, int rank, uint32_t seed)
     input[i] = float(input_value(rank, i, seed));
 }
 
-// Chunk c of `output` must hold the sum of the terms first[c] to first[c + 1] - 1.
+// Counts the wrong elements of `output`. Its chunk c must hold the sum of the terms first[c] to first[c + 1] - 1.
 __global__ void count_wrong(const float* output, int64_t chunks, int64_t per_chunk, const Term* terms,
                             const int32_t* first, uint32_t seed, unsigned long long* wrong) {
   const int64_t count = chunks * per_chunk;

@@ -1,5 +1,5 @@
-// Runs plans on the CPU with one thread per thread block. It shares the order of steps, the memory layout and the flags
-// with the CUDA interpreter, so that it finds faults of this logic without a GPU.
+// Runs plans on the CPU with one thread per thread block. It uses the code of the CUDA interpreter for the order of
+// steps, the memory layout and the flags, so that it finds faults of this code without a GPU.
 //
 // Usage: msccl_emulate PLANS.txt BYTES... Prints a line for every plan and size: "ok", "wrong" with the first wrong
 // position, or "stuck".
@@ -172,7 +172,8 @@ Memory take(int64_t bytes) {
   return memory;
 }
 
-// As in Bench, three launches use the same connections, so that the state which a launch leaves behind is tested, too.
+// Runs a plan three times on the same connections, so that the state that a launch leaves in them is tested, too.
+// Returns the line to print.
 std::string run(const Plan& plan, int64_t bytes) {
   Cut cut;
   const std::string problem = cut_of(plan, bytes, cut);

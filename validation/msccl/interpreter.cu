@@ -5,9 +5,9 @@
 
 namespace {
 
-constexpr int kUnroll = 8;  // 16-byte loads that a thread has in flight with Simple
+constexpr int kUnroll = 8;  // 16-byte loads that a thread has in flight with the protocol Simple
 
-// Loads are volatile, as in the libraries, because the L1 may hold values from before a peer or another SM wrote.
+// Loads 16 bytes past the L1, as NCCL does, because the L1 may hold values from before a peer or another SM wrote.
 __device__ inline float4 load_vector(const float4* p) {
   float4 v;
   asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -54,8 +54,8 @@ __device__ inline void store_semaphore(uint64_t* p, uint64_t v) {
 
 __device__ inline void worker_barrier() { asm volatile("bar.sync 1, %0;" ::"n"(kWorkers) : "memory"); }
 
-// All workers move `count` vectors: x = a (+ b), and also y, if it is given. Warps take turns of 4 KiB, and each warp
-// issues all loads of a turn before its stores.
+// Computes `count` vectors: x = a, or x = a + b with two sources; with two targets, also y = x. All workers take part.
+// Each warp processes 4 KiB at a time, and issues all loads of these bytes before their stores.
 template <int kSources, int kTargets>
 __device__ void move(const float4* a, const float4* b, float4* x, float4* y, int64_t count) {
   constexpr int kTurn = kUnroll * 32;
@@ -95,7 +95,7 @@ struct Shared {
   int dead;
 };
 
-// The common part of both protocols: waits with a time limit, semaphores, and the positions of data.
+// What both protocols (Simple and LL) have in common: waits with a time limit, semaphores, and the positions of data.
 class Engine {
  public:
   __device__ Engine(const Launch& launch, Shared& shared) : launch_(launch), shared_(shared) {
@@ -105,7 +105,7 @@ class Engine {
     tail_seen_ = recv_step_;
   }
 
-  // Called by one thread, after the last barrier.
+  // Stores the FIFO counts for the next launch. One thread calls this function after the last barrier.
   __device__ void keep_steps() {
     if (shared_.program.send.step != nullptr) *shared_.program.send.step = send_step_;
     if (shared_.program.recv.step != nullptr) *shared_.program.recv.step = recv_step_;
@@ -122,7 +122,8 @@ class Engine {
     return !dead();
   }
 
-  // Called after a barrier. The last thread publishes; with Simple this thread is not a worker.
+  // Raises this block's semaphore after a step. All threads call this function after a barrier, and the last thread
+  // stores the value; with the protocol Simple it is not a worker.
   __device__ void publish(int step, int64_t iteration) {
     if (threadIdx.x == blockDim.x - 1)
       store_semaphore(launch_.semaphores + kSemaphoreWords * blockIdx.x,
@@ -130,8 +131,8 @@ class Engine {
   }
 
  protected:
-  // Read directly after a barrier. A thread sets the flag only after thousands of polls, so all threads read the same
-  // value.
+  // True if a wait of this block has timed out. The threads read the flag directly after a barrier. Since a thread sets
+  // it only after thousands of polls, all threads read the same value.
   __device__ bool dead() const { return *static_cast<volatile int*>(&shared_.dead) != 0; }
 
   template <typename Done>
@@ -149,8 +150,8 @@ class Engine {
     }
   }
 
-  // One thread waits until a FIFO holds data up to step `next`, or has a free slot for this step. If an earlier poll
-  // already saw a sufficient count, the count is not read again.
+  // One thread calls these functions. They wait until the FIFO holds data up to step `next`, or has free slots up to
+  // this step. If an earlier poll already saw a sufficient count, they do not read it again.
   __device__ void wait_for_data(uint32_t next, const Op& op, int64_t iteration) {
     const auto there = [&] { return int32_t(tail_seen_ - next) >= 0; };
     if (there()) return;
@@ -171,11 +172,11 @@ class Engine {
   const Launch& launch_;
   Shared& shared_;
   uint32_t send_step_ = 0, recv_step_ = 0;
-  uint32_t head_seen_ = 0, tail_seen_ = 0;  // of the waiting thread
+  uint32_t head_seen_ = 0, tail_seen_ = 0;  // last counts that the waiting thread has seen
 };
 
-// A slice is data, then a fence, then a flag; a call has two slices. 16 warps move the data, and one more warp fences
-// and raises the flags after them.
+// The protocol Simple. A call moves two slices. For each slice, 16 warps move the data, and then one more warp executes
+// a fence and raises the flags.
 class SimpleEngine : public Engine {
  public:
   using Engine::Engine;
@@ -275,8 +276,9 @@ class SimpleEngine : public Engine {
   }
 };
 
-// A line consists of 4 B of data, a flag of 4 B, 4 B of data and a flag of 4 B, so that neither a fence nor a separate
-// flag is needed. Each call takes one step of the FIFO, and each thread moves 8 B at a time.
+// The protocol LL. Data are stored in lines of 16 B: 4 B of data, a flag of 4 B, 4 B of data and a flag of 4 B. So
+// neither a fence nor a separate flag is needed. Each call fills one step of the FIFO, and each thread moves 8 B at a
+// time.
 class LlEngine : public Engine {
  public:
   using Engine::Engine;

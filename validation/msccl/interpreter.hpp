@@ -9,9 +9,9 @@
 #include "harness.hpp"
 
 inline constexpr int kWorkers = 512;  // threads that move data
-inline constexpr int kPosters = 32;   // used by Simple: they fence and raise flags while the workers continue
+inline constexpr int kPosters = 32;   // with Simple: threads that fence and raise flags while the workers continue
 
-// Why a thread block gave up: what it was waiting for when the time limit passed or another thread block gave up.
+// What a thread block was waiting for when its wait timed out, or when another thread block ended the launch.
 struct Stuck {
   enum What : int { nothing, data, room, semaphore };
   int what, step;
@@ -25,13 +25,14 @@ struct Launch {
   const int32_t* sources;
   char* buffer[3];
   Cut cut;
-  uint32_t number;          // number of this launch; it increases
-  uint64_t* semaphores;     // kSemaphoreWords apart
-  WgStamp* stamps;          // of every block
-  Stuck* stuck;             // of every block
-  volatile uint32_t* stop;  // host memory, shared by all GPUs
-  uint64_t limit_ns;        // of one wait
+  uint32_t number;          // number of this launch; each launch has a higher one
+  uint64_t* semaphores;     // one per thread block, kSemaphoreWords apart
+  WgStamp* stamps;          // one per thread block
+  Stuck* stuck;             // one per thread block
+  volatile uint32_t* stop;  // in host memory: 1 ends the waits of all GPUs
+  uint64_t limit_ns;        // longest duration of one wait
 };
 
-// All blocks must be resident at once, so there may not be more blocks than the GPU has SMs.
+// Enqueues the kernel with `blocks` thread blocks. They wait for each other, so all must be resident at the same time,
+// and there may not be more blocks than SMs.
 void launch_interpreter(cudaStream_t stream, const Launch& launch, bool ll, int blocks);

@@ -2,7 +2,7 @@
 
 namespace {
 
-constexpr int64_t kLine = 128;  // so that two counts never share a cache line
+constexpr int64_t kLine = 128;  // bytes between counts, so that no two share a cache line
 
 }  // namespace
 

@@ -1,11 +1,11 @@
-// The positions of the connections and semaphores of a plan, in one slab of memory per GPU.
+// The positions of the connections and semaphores of a plan. Each rank has one slab of memory for them.
 #pragma once
 
 #include <vector>
 
 #include "plan.hpp"
 
-// Semaphores lie 32 bytes apart, as in the runtime.
+// Distance of neighbouring semaphores in words of 8 bytes, as in the MSCCL runtime.
 inline constexpr int kSemaphoreWords = 4;
 
 class Layout {
@@ -13,8 +13,10 @@ class Layout {
   explicit Layout(const Plan& plan);
 
   int64_t bytes(int rank) const { return bytes_[size_t(rank)]; }
-  int64_t fifo_end(int rank) const { return fifo_end_[size_t(rank)]; }  // counts and semaphores follow
-  // `slabs`: the addresses of all ranks' slabs, as the executing side (GPU or CPU) sees them.
+  // Returns the end of the FIFOs in the slab; counts and semaphores follow.
+  int64_t fifo_end(int rank) const { return fifo_end_[size_t(rank)]; }
+  // Returns the programs of all thread blocks of `rank`. `slabs` are the addresses of all ranks' slabs, in GPU memory
+  // or, for the emulation, in CPU memory.
   std::vector<BlockProgram> blocks(int rank, const GpuProgram& program, const std::vector<char*>& slabs) const;
   uint64_t* semaphores(int rank, const std::vector<char*>& slabs) const {
     return reinterpret_cast<uint64_t*>(slabs[size_t(rank)] + semaphores_[size_t(rank)]);

@@ -11,7 +11,7 @@ namespace {
 
 using Content = std::map<std::pair<int, int>, int>;  // (rank, chunk) -> times
 
-// Moves whole chunks through connections of unlimited capacity; the thread blocks take turns.
+// Runs a plan on symbols for whole chunks, with connections of unlimited capacity. The thread blocks take turns.
 class Symbolic {
  public:
   explicit Symbolic(const Plan& plan) : plan_(plan), done_(size_t(plan.ranks())) {

@@ -19,7 +19,7 @@ struct Row {
   int64_t bytes;
 };
 
-// "key=value key=value", as micro.py writes them.
+// Returns the parameters of a text "key=value key=value", as micro.py writes it.
 Parameters parameters_of(const std::string& text) {
   Parameters p;
   for (size_t at = 0; at < text.size();) {

@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<std::string> kTypes = {"s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop"};
 const std::vector<std::string> kBuffers = {"i", "o", "s"};
-constexpr int kMostChunks = 71;  // of a step, and of a call
+constexpr int kMostChunks = 71;  // most chunks of a step and of a call
 
 class Reader {
  public:
@@ -133,7 +133,7 @@ class Reader {
     b.steps.push_back(s);
     if (int(b.steps.size()) > kMostSteps) fail("more than " + std::to_string(kMostSteps) + " steps");
   }
-  // Checks that need the whole algorithm.
+  // Checks of the last plan what can only be checked when all of its lines have been read.
   void finish() {
     if (plans_.empty() || !good_) return;
     const Plan& p = plans_.back();

@@ -1,5 +1,5 @@
-// A custom collective algorithm in the form that the interpreter runs, read from the table that flatten.py makes of
-// MSCCL XML.
+// A plan: a custom collective algorithm in the form that the interpreter runs. It is read from the table that
+// flatten.py writes from MSCCL XML.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +36,20 @@ struct Plan {
   bool ll = false;
   bool in_place = false;
   int channels = 1;
-  int chunks = 1;  // nchunksperloop
+  int chunks = 1;  // nchunksperloop of the XML: chunks of the whole buffer
   std::vector<PlanGpu> gpus;
 
   int ranks() const { return int(gpus.size()); }
   int most_blocks() const;
-  int64_t per_rank() const { return chunks / ranks(); }  // chunks of a rank's part
-  // The begin of a buffer, in chunks of the buffer that contains it: in place, input and output are one buffer.
+  int64_t per_rank() const { return chunks / ranks(); }  // chunks of one rank's share
+  // The begin of a buffer, in chunks of the allocated buffer that contains it. In place, input and output share one
+  // allocated buffer.
   struct Place {
     int buffer;
     int64_t chunk;
   };
   Place place(int rank, int buffer) const;
-  // Number of chunks of a rank's input and of its output, as the collective defines them.
+  // Return the number of chunks of a rank's input and of its output, as the collective defines them.
   int64_t input_chunks(int rank) const;
   int64_t output_chunks(int rank) const;
 };
@@ -56,8 +57,8 @@ struct Plan {
 // Reads the plans. Prints every error with its line and ends the program with status 2 if there was one.
 std::vector<Plan> read_plans(const std::string& path);
 
-// The steps of a GPU as the kernel executes them: nops are merged into the steps after them, and consecutive reductions
-// into the same place are fused into one pass.
+// The steps of a GPU as the kernel executes them: the waits of a nop are merged into the step after it, and consecutive
+// reductions with the same destination are fused into one pass.
 struct GpuProgram {
   std::vector<Op> ops;
   std::vector<Wait> waits;
@@ -66,5 +67,6 @@ struct GpuProgram {
 };
 GpuProgram compile(const PlanGpu& gpu);
 
-// Cuts a buffer of `bytes` bytes. Returns an empty text, or the reason why this plan cannot run on so many bytes.
+// Sets `cut` to how the plan cuts a buffer of `bytes` bytes into chunks and calls. Returns an empty text, or the reason
+// why the plan cannot run on so many bytes.
 std::string cut_of(const Plan& plan, int64_t bytes, Cut& cut);

@@ -1,5 +1,5 @@
-# Ring all-gather of 8 GPUs in place, with one thread block per GPU and the receive and the send as two steps: the
-# algorithm of the public timings on MI300X. `PYTHONPATH=python:BUILD/python python3 THIS FILE >
+# Ring all-gather of 8 GPUs in place, the algorithm of the public timings on MI300X. Each GPU has one thread block,
+# which receives and sends in separate steps. Call: `PYTHONPATH=python:BUILD/python python3 THIS FILE >
 # all_gather_ring_unfused.xml`
 from moire.language import *
 from moire.language.collectives import AllGather

@@ -1,6 +1,6 @@
 # Makes the plans that this folder compares with public timings: `python3 plans.py` writes them to configs/algorithms.
-# Each plan does the same as a hand-written kernel of MSCCL++ (examples/tutorials/03-memory-channel and 04-port-channel,
-# test/mscclpp-test/allreduce_test.cu, kernel 6), block by block.
+# Each block of a plan does the same as the block of a hand-written kernel of MSCCL++
+# (examples/tutorials/03-memory-channel and 04-port-channel, test/mscclpp-test/allreduce_test.cu, kernel 6).
 import json
 import pathlib
 
@@ -92,7 +92,8 @@ def put(rank, block):
 
 
 def get(rank, block):
-    # A plan's call ends after the peer has read the data; the timed kernel ends earlier, without this handshake.
+    # In a plan, this rank's call may end only after the peer has read the data. The kernel that was timed ends earlier,
+    # because it has no such handshake.
     end = [flag("rlxsignal"), flag("rlxwait")] if block == 0 else []
     return begun(block) + [move("get", place(0, 1 - rank), place("o", 1 - rank), block), meet] + end
 
@@ -106,7 +107,8 @@ def packets(rank, block):
 
 
 def port(rank, _):
-    # The timed kernel does not flush. In a plan, the call may not end before the copy engine has read the buffer.
+    # The kernel that was timed does not wait for the copy engine. In a plan, the call may not end before the copy
+    # engine has read the buffer, so the put waits ("f": flush).
     sent = {"name": "pwsf", "channel_type": "port", "channel_ids": [0], "src_buff": [place("o", rank)],
             "dst_buff": [place(0, rank)]}
     return [flag("signal", "port"), flag("wait", "port"), sent, flag("wait", "port")]

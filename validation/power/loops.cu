@@ -1,4 +1,5 @@
-// Over 400 lines: each of the two kinds of loops is one table, which shows the names and the work together.
+// Over 400 lines: the loops of one operation and those of several operations are two tables, each of which shows the
+// loops' names beside their work.
 //
 // Runs loops of one operation on all GPUs at the same time, each for seconds. Records the time of an iteration, and the
 // SM clock, power, temperature and energy of each GPU during the loop. Writes two tables: OUT (one row per sample) and
@@ -34,7 +35,7 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// --- Kernels that do one kind of work on every SM
+// --- Kernels, each of which does one kind of work on every SM
 
 constexpr int kLoopThreads = 256;
 
@@ -70,7 +71,8 @@ __global__ void hold(uint64_t cycles, bool asleep) {
     if (asleep) __nanosleep(1000);
 }
 
-// The workgroups fill whole SMs; each thread loads four vectors at a time and waits for them.
+// Reads memory. A workgroup of 1,024 threads occupies at least half of an SM. Each thread loads four vectors at a time
+// and waits for them.
 constexpr int kReaderThreads = 1024;
 constexpr int kReaderBatch = 4;
 __global__ void __launch_bounds__(kReaderThreads) read_batches(const float4* from, int64_t batches, float* out) {
@@ -92,11 +94,11 @@ __global__ void wait_a_while(uint64_t ns) {
   }
 }
 
-// Makes normally distributed fp16 numbers out of normally distributed bf16 numbers.
+// Converts `count` normally distributed bf16 numbers to fp16, in place.
 __global__ void halve(uint16_t* words, int64_t count) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
-    // Seven bits of the fraction are already random; the three bits that bf16 does not have are taken from another
-    // element.
+    // The upper seven bits of the fraction are already random. The lower three bits, which bf16 does not have, are a
+    // hash of the element's value and index.
     const uint32_t low = (words[i] * 2654435761U >> 20 ^ uint32_t(i) * 40503U >> 7) & 7;
     const __half value = __float2half(__uint_as_float(uint32_t(words[i]) << 16));
     words[i] = uint16_t(__half_as_ushort(value) | low);
@@ -130,7 +132,7 @@ class InTurn final : public Work {
   std::vector<Work*> works_;
 };
 
-// Runs a work and starts another one beside it 10 us later; the next iteration waits for both.
+// Runs two works at the same time. The second one starts 10 us after the first; the next iteration waits for both.
 class Beside final : public Work {
  public:
   Beside(int gpus, Work* first, Work* second) : first_(first), second_(second) {
@@ -177,7 +179,7 @@ struct Loop {
   std::string name;
   Work* work;
   double seconds = 2.5;
-  double on_ms = 0, off_ms = 0;  // durations of load and pause, in turns; 0: without pauses
+  double on_ms = 0, off_ms = 0;  // if off_ms is above 0: the loop runs for on_ms, pauses for off_ms, and so on
 };
 
 class Bench {
@@ -201,7 +203,7 @@ class Bench {
         std::this_thread::sleep_for(std::chrono::milliseconds(4));
       }
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // idle samples before the loop have negative times
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // samples of the idle GPU, whose times are negative
     start_ms_ = ms_since(begin_);
     for (auto& batch : marks_) batch.clear();
     mark(0);
@@ -214,7 +216,7 @@ class Bench {
         paused = true;
         continue;
       }
-      if (std::exchange(paused, false)) mark(0);  // a batch is timed from the end of the previous one
+      if (std::exchange(paused, false)) mark(0);  // the next batch is timed from this mark
       const double wanted_us = at < 60 ? 500 : 5000;
       const int times = std::max(1, int(wanted_us / us));
       for (int i = 0; i < times; ++i) loop.work->enqueue(streams_);
@@ -261,7 +263,7 @@ class Bench {
     }
     ++pending_;
   }
-  // Waits until at most `most` batches are still queued.
+  // Waits until the GPUs have at most `most` batches still to run.
   void drain(size_t most) {
     while (pending_ > most) {
       const size_t at = marks_.front().size() - pending_;
@@ -306,7 +308,8 @@ ComputeShape fp16_shape(int m, int n, int k) {
   return shape;
 }
 
-// These loops test Moire's model of power, which is fitted to the loops of single operations.
+// Measures loops of several operations. They test Moire's model of power, which is fitted to the loops of single
+// operations.
 void measure_mixtures(Collector& c, std::FILE* iterations) {
   ComputeShape largest;
   largest.name = "stream";
@@ -459,7 +462,7 @@ int main(int argc, char** argv) {
   bench.run({"gemm_8192_zeros", gemms[0].get()});
   fill(operands, square, 0x3f80);  // 1
   bench.run({"gemm_8192_ones", gemms[0].get()});
-  fill(operands, square, 0x3eab);  // 1/3, whose fraction has all bits in use
+  fill(operands, square, 0x3eab);  // 1/3 in bf16; its fraction has ones and zeros, unlike that of 1
   bench.run({"gemm_8192_thirds", gemms[0].get()});
   std::fclose(iterations);
   return 0;

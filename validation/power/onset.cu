@@ -1,7 +1,7 @@
-// Measures the clock of an SM after work has begun on an idle GPU, from microseconds to a second, for GEMMs of several
-// sizes and operand patterns and for a stream, on GPU 0. Writes two tables: OUT (the clock in windows whose ends are
-// spaced evenly on a logarithmic scale) and OUT.iterations (times of iterations, between time stamps whose distance
-// grows).
+// Measures the clock of an SM of GPU 0 during the first second after work has begun on the idle GPU. The work is a
+// series of GEMMs of several sizes and operand patterns, or of streams. Writes two tables: OUT (the clock in windows
+// whose ends are spaced evenly on a logarithmic scale) and OUT.iterations (times of iterations, between time stamps at
+// growing distances).
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -21,7 +21,8 @@
 namespace {
 
 constexpr int kSamples = 1 << 13;
-// A sample each microsecond; later the interval is a 512th of the time that has passed.
+// The sampler takes a sample every microsecond at first. Each interval is longer by 1/512 of the time since the first
+// sample.
 constexpr uint64_t kIntervalNs = 1000, kGrowth = 512;
 constexpr int kMostStamps = 1024;
 constexpr int kRounds = 3;
@@ -39,7 +40,8 @@ class Bench {
     CUDA_CHECK(cudaHostAlloc(&epochs_, sizeof(uint32_t), cudaHostAllocPortable));
     for (cudaStream_t* stream : {&watch_, &stop_stream_, &stream_})
       CUDA_CHECK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
-    // Kernels are loaded when they are first launched, which would wait for a sampler that runs.
+    // A kernel is loaded at its first launch, and loading would wait for the end of a running sampler. So all kernels
+    // run once now.
     sample_clock<<<1, 32, 0, watch_>>>(samples_, 1, kIntervalNs, kGrowth, stop_, UINT32_MAX);
     stamp_time<<<1, 1, 0, stream_>>>(stamps_);
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -70,7 +72,7 @@ class Bench {
     sample_clock<<<1, 32, 0, watch_>>>(samples_, kSamples, kIntervalNs, kGrowth, stop_, epoch_);
     CUDA_CHECK(cudaGetLastError());
     std::this_thread::sleep_for(std::chrono::microseconds(300));
-    std::vector<int> marks;  // iterations before each stamp
+    std::vector<int> marks;  // number of iterations that precede each time stamp
     const auto mark = [&](int done) {
       stamp_time<<<1, 1, 0, stream_>>>(stamps_ + marks.size());
       CUDA_CHECK(cudaGetLastError());
@@ -103,15 +105,15 @@ class Bench {
     for (size_t i = 1; i < marks.size(); ++i)
       std::fprintf(iterations_, "%s,%d,%.2f,%.2f,%d,%.4f\n", name.c_str(), round, us(stamps[i - 1]), us(stamps[i]),
                    marks[i] - marks[i - 1], (us(stamps[i]) - us(stamps[i - 1])) / (marks[i] - marks[i - 1]));
-    // A window goes from the last sample before its begin to the last one before its end. The first one is before the
-    // load.
+    // A window ends at the last sample before its nominal end, where the next window begins. The first window ends when
+    // the load begins.
     size_t first = 0;
     double end_us = 0;
     for (int window = 0; end_us < us(stamps.back()); ++window) {
       end_us = window == 0 ? 0 : kFirstUs * std::pow(10, (window - 1) / kWindowsPerDecade);
       size_t last = first;
       while (last + 1 < count && us(samples[last + 1].ns) <= std::min(end_us, us(stamps.back()))) ++last;
-      if (last == first) continue;  // too short for the samples
+      if (last == first) continue;  // the window contains no sample
       std::fprintf(c_.file(), "%s,%d,%.2f,%.2f,%.2f\n", name.c_str(), round, us(samples[first].ns),
                    us(samples[last].ns), clock_between(samples[first], samples[last]));
       first = last;
@@ -133,7 +135,8 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("CUDA_MODULE_LOADING", "LAZY", 1);  // as in c3_pairs
+  // The GEMM library is large, so each of its kernels is loaded when it is first used.
+  setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   Collector c(argc, argv, "onset", 0);
   const std::string command = "validation/power/run.sh --gpus 1 --only onset";
   std::FILE* iterations = std::fopen((c.option("--out", "onset.csv") + ".iterations").c_str(), "w");
@@ -164,7 +167,7 @@ int main(int argc, char** argv) {
   fill(operands, square, 0x0000);
   bench.run("gemm_2048_zeros", *gemms[2]);
   bench.run("gemm_8192_zeros", *gemms[0]);
-  fill(operands, square, 0x3eab);  // a third: all bits of the fraction
+  fill(operands, square, 0x3eab);  // 1/3 in bf16; its fraction has ones and zeros, unlike that of 1
   bench.run("gemm_8192_thirds", *gemms[0]);
   std::fclose(iterations);
   return 0;

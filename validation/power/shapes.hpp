@@ -1,4 +1,5 @@
-// Code that the programs of this folder share: GEMMs by their sizes, and operands of one bit pattern.
+// Code that the programs of this folder share: the shape of a GEMM from its sizes, and operands whose words are all
+// equal.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ inline ComputeShape gemm_shape(int m, int n, int k) {
   return shape;
 }
 
-// Fills both operands of every GPU with bf16 words of one pattern.
+// Fills the first `bytes` bytes of a and b on every GPU with the bf16 word `word`.
 inline void fill(const Operands& operands, int64_t bytes, uint16_t word) {
   for (int gpu = 0; gpu < operands.gpus(); ++gpu) {
     CUDA_CHECK(cudaSetDevice(gpu));

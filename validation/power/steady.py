@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 MIB = 1 << 20
-# The kernels that the loops use themselves: 8 workgroups of 256 threads on each SM.
+# Resources of the loops' hand-written kernels: 8 workgroups of 256 threads on each of 132 SMs.
 LOOP = "name: loop, workgroups: 8 * 132, threads: 256, registers_per_thread: 32, lds: 0 B"
 FMA = 1056 * 256 * 8 * 20000 * 2
 
@@ -36,7 +36,8 @@ def reads(of, miss):
 STREAM = "{stream: {inputs: 1, bytes: 1 GiB, schedule: grid_stride}}"
 LARGE = gemm(8192)
 
-# By name: the operations of the main queue, those of a second queue if there is one, and which queue is launched first.
+# For each loop: the operations of the main queue, those of a second queue if there is one, and which queue is launched
+# first.
 SINGLE = {
     "hold_awake": ["{kernel: {name: hold, workgroups: 132, threads: 128, steps: [{pause: {time: 2024 us}}]}}"],
     "stream_1gib": [STREAM],
@@ -190,10 +191,11 @@ def measurements(about, table, idle, first):
         row(benchmark, where, "energy", [g["watt"] * g["us"] * 1e-3 for g in gpus], "mJ")
         if benchmark == "power_gemm" and mean([g["watt"] for g in gpus]) < 0.9 * limit:
             row(benchmark, where, "clock_left", [g["mhz"] for g in gpus], "MHz")
-    # The energies at the full clock: together with those above, energies at two voltages are known.
+    # Rows for the energies at the full clock. The rows above are for the clock at the power limit, so energies at two
+    # voltages are known.
     for loop, (m, n, k, digits) in shapes.items():
         if loop in ("gemm_8192_ones", "gemm_8192_thirds"):
-            continue  # none of the readings is within the first 40 ms
+            continue  # these loops have no reading within the first 40 ms
         us = first[loop]["us"] / first[loop]["times"]
         row("power_gemm", "clock_mhz=1980.0 us=%.3f m=%d n=%d k=%d digits=%d" % (us, m, n, k, digits), "energy",
             [first[loop]["watt"] * us * 1e-3], "mJ")
