@@ -114,7 +114,10 @@ class Child {
     ended_ = true;
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin_;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-      throw core::RunFailure("the system ended the run (out of memory?)");
+      throw core::RunFailure(
+          "the operating system ended the run, probably because memory ran out; simulate fewer runs at the same time "
+          "(-j 1) "
+          "or fewer nodes");
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT))
       throw core::RunFailure(fmt::format("the run was ended by another process: {}", strsignal(WTERMSIG(status))));
     if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));

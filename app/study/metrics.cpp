@@ -109,7 +109,9 @@ const std::vector<MetricInfo>& metric_infos() {
         {"<operation>_<phase>_mean_us",
          "For a kernel: mean time that a workgroup takes for the phase once; wait is for flags"},
         {"<operation>_<phase>_per_workgroup_us",
-         "For a replayed kernel: mean total time that a physical workgroup spends in the phase"},
+         "For a kernel that is replayed from a WG trace: total time that a workgroup of its grid spends in the phase, "
+         "mean "
+         "over the workgroups"},
         {"<operation>_spent_us",
          "For an operation in parts, such as the chunks of a broadcast: total time that a rank spends in its parts, "
          "mean over the ranks that have parts"},

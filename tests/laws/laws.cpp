@@ -448,7 +448,7 @@ Verdict observed(const Case& one, Random, const Cost& cost) {
   return same_metrics(scenario, {"without an observer", unseen.result.metrics}, {"observed", seen.result.metrics});
 }
 
-// --- The network of queues takes as long as fair flows
+// --- A run takes as long in the queue model of the network as with max-min fair flows
 
 Verdict fluid(const Case& one, Random, const Cost& cost) {
   if (one.nodes == 1) return {Found::incomparable};

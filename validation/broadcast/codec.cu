@@ -107,8 +107,8 @@ class Bench {
     CUDA_CHECK(cudaMalloc(&most_, 2 * sizeof(unsigned)));
     CUDA_CHECK(cudaMalloc(&squares_, sizeof(double)));
     fill(4);
-    // CUDA loads a kernel at its first launch. This must not happen while a gate holds the GPU, so all kernels run once
-    // now.
+    // CUDA loads a kernel at its first launch. This must not happen while a gate holds the GPU, so this class's own
+    // kernels run once now.
     *static_cast<volatile uint32_t*>(host_) = ++epoch_;
     open_gate();
     hold<<<1, 1, 0, gate_>>>(0);
@@ -303,7 +303,8 @@ std::vector<int64_t> numbers(const std::string& list) {
   return all;
 }
 
-// Returns the cases to measure. If `other_sizes` is not empty, the cases are calls of these sizes alone.
+// Returns the cases to measure. If `other_sizes` is not empty, returns only single calls of these sizes (multiples of 4
+// bytes), without other work beside them.
 std::vector<Case> all_cases(const std::vector<int64_t>& other_sizes, const std::vector<std::string>& codecs,
                             const std::vector<ComputeShape>& shapes, const std::vector<std::unique_ptr<Gemm>>& gemms) {
   std::vector<Case> cases;

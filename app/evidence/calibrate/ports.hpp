@@ -16,9 +16,10 @@ struct Ports {
   std::vector<const measurements::MeasuredValue*> rows;
 };
 
-// Returns the ports. All ports get the same bandwidth of a saturated memory, so an SM's rate shows how many SMs use its
-// port. Returns nothing if the file has no `sm_share` rows, if all SMs get the same rate at the highest load or
-// different rates at every load, or if the SMs do not add up to whole ports. `sms` is the number of SMs of each group.
+// Returns the ports. All ports get the same bandwidth of a saturated memory, so the fewer SMs share a port, the higher
+// is the rate of each of them. Returns nothing if there are no `sm_share` rows, if all SMs get the same rate at the
+// highest load, if at every load some SMs get a higher rate than others, or if the SMs cannot be divided into full
+// ports of the sizes that the rates show. `sms` is the number of SMs of each group.
 std::optional<Ports> find_ports(const measurements::Measurements& measurements, const std::vector<std::int64_t>& sms);
 
 }  // namespace moire::calibrate

@@ -69,7 +69,8 @@ PhaseShape stores(const machine::GpuSpec& gpu, std::int64_t wgs) {
 }
 
 // Returns a pattern in which each of the first `senders` GPUs sends to the `peers` GPUs with the next higher ranks,
-// modulo the number of GPUs. The workgroups of a sender take its peers in turn.
+// modulo the number of GPUs. Workgroup i of a sender sends only to the
+// peer of number i modulo `peers`.
 Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, std::int64_t peers,
                 std::int64_t senders) {
   if (peers < 1 || senders < 1) throw std::invalid_argument("peers and senders must be 1 or more");
@@ -101,7 +102,8 @@ Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
       node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), count(parameters, "senders"))));
 }
 
-// Returns the rates at which the first GPU loads from its next `peers` GPUs. Its workgroups take these GPUs in turn.
+// Returns the rate at which GPU 0 loads from the `peers` GPUs after it, and the rate of one workgroup. Workgroup i
+// loads only from GPU 1 + i modulo `peers`.
 Values peer_load(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   PhaseShape shape;

@@ -161,7 +161,8 @@ void Program::must_lie_inside(const Place& place, std::int32_t count, const Wher
     fail(where, {fmt::format("rank {} is used, but the program has {} ranks", place.rank, options_.ranks)});
   }
   if (place.buffer.id < 0 || place.buffer.id >= static_cast<std::int32_t>(2 + trace_.scratch_names.size())) {
-    fail(where, {fmt::format("buffer {} is not a buffer of this program", place.buffer.id)});
+    fail(where, {fmt::format("the buffer with the internal number {} does not belong to this program", place.buffer.id),
+                 "use input, output, or a buffer that scratch() of this program returned"});
   }
   if (count < 1 || count > most_chunks || place.index < 0 || place.index > most_chunks) {
     fail(where, {fmt::format("{} chunks are taken from index {}", count, place.index),

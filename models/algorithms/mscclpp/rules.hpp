@@ -1,5 +1,5 @@
-// The rules that a plan must keep to be run at all: limits of the runtime, operands inside of their buffers, and equal
-// numbers of signals and waits.
+// The limits of the MSCCL++ runtime, and the rules that a plan must keep to be run at all, such as operands inside of
+// their buffers and equal numbers of signals and waits.
 #pragma once
 
 #include "models/algorithms/mscclpp/plan.hpp"
@@ -7,7 +7,8 @@
 
 namespace moire::mscclpp {
 
-// Checks the limits of the runtime. A plan that exceeds them can still be run and proved.
+// Reports as errors where the plan exceeds limits of the MSCCL++ runtime. check() still executes and proves such a
+// plan.
 void check_limits(const Plan& plan, config::Diagnostics& diagnostics);
 
 // Checks operands, channels, barriers, semaphores, signals and waits. A plan with such an error cannot be run.

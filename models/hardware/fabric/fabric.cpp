@@ -129,7 +129,9 @@ void TorusSpec::describe(config::Describer<TorusSpec>& d) {
       .example("[16, 8]");
   d.field("link", &TorusSpec::link, "The links between neighbours");
   d.check("dimensions", [](const TorusSpec& s) -> std::optional<config::Problem> {
-    if (s.dimensions.empty()) return config::Problem{"the torus has no dimensions", "write dimensions: [16, 8]"};
+    if (s.dimensions.empty())
+      return config::Problem{"the torus has no dimensions",
+                             "write dimensions whose product is the number of nodes, such as [16, 8]"};
     return std::nullopt;
   });
 }

@@ -35,8 +35,8 @@ struct GpuSpec {
   std::optional<power::PowerSpec> power;
   static void describe(config::Describer<GpuSpec>& d);
 
-  // Returns the spec of the same GPU with `share` of its clock. Values scale as if a change had set `compute.clock`
-  // (follow.hpp).
+  // Returns this spec with its clock multiplied by `share`. The values that depend on the clock scale as they do if
+  // --set overrides `compute.clock` (follow.hpp), such as peak rates and the bandwidth and latency of the L2.
   GpuSpec at_clock(double share) const;
   // Returns the spec of this GPU while it runs at `share` of its clock. Rates scale with the clock. Unlike with
   // at_clock(), compute.matrix_clock, to which matrix arithmetic lowers the clock, stays the same in Hz.

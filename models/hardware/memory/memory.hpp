@@ -1,5 +1,5 @@
-// The memory of all GPUs as a part of the machine. L2 and HBM are capacities, and the part computes the demands of
-// phases and copies on them.
+// Models the L2 and the HBM of every GPU as rates that workgroups and copies share (core::Sharing calls such rates
+// capacities). Computes how much of the rate of the L2 and of the HBM each phase and each copy needs.
 #pragma once
 
 #include <vector>

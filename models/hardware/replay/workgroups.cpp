@@ -16,7 +16,8 @@ using program::Phase;
 
 namespace {
 
-// Returns the position of a phase that is not work among the entries that follow the shapes in OperationTimes::phases.
+// OperationTimes::phases has one entry for each shape, and then the entries wait, delay, put and fence. Returns the
+// position of `kind` among these four.
 std::size_t other_phase(Phase::Kind kind) {
   return kind == Phase::Kind::wait ? 0 : kind == Phase::Kind::delay ? 1 : kind == Phase::Kind::put ? 2 : 3;
 }

@@ -10,9 +10,9 @@
 
 namespace moire::kernel {
 
-// How to replay a trace of n ranks on t x n ranks. Rank r does the tasks of recorded rank q = r modulo n. Let a task of
-// rank q be for recorded rank q + k modulo n, where k = 1 is the next rank and k = n the rank itself. In the replay,
-// such tasks are for the t ranks from r + (k - 1) t + 1 to r + k t, modulo t x n.
+// How a trace of n ranks is replayed on t x n ranks. Rank r of the replay does the tasks of recorded rank q = r modulo
+// n. A recorded task stores to one peer, rank q + k modulo n: k = 1 is the next rank, and k = n is rank q itself. In
+// the replay, t ranks take the place of this peer: the ranks from r + (k - 1) t + 1 to r + k t, modulo t x n.
 enum class RankRule {
   as_recorded,  // the system must have as many ranks as the trace
   split,        // the tasks for a recorded peer are divided among these t ranks: as much work per rank as recorded
