@@ -29,7 +29,9 @@ class BlocksBody final : public program::KernelBody {
     OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident)
         : shape(shape), workgroups(std::min(blocks, resident)) {
       for (std::int64_t left = blocks; left > 0;) {
-        const std::int64_t size = std::max<std::int64_t>(1, left / (2 * workgroups));
+        // An item takes half of what is left for a place, so a place that becomes free late still finds items.
+        constexpr std::int64_t part = 2;
+        const std::int64_t size = std::max<std::int64_t>(1, left / (part * workgroups));
         const std::int64_t number = size == 1 ? left : workgroups;
         rounds_.push_back({items, size});
         items += number;
