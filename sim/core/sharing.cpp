@@ -83,6 +83,7 @@ ActivityId Sharing::start(ClassId into, double work, EventSink& sink, std::uint6
   ActivityId id;
   if (free_activities_.empty()) {
     id = static_cast<ActivityId>(activities_.size());
+    MOIRE_INVARIANT(id < bundle_flag, "too many activities run at the same time");
     activities_.emplace_back();
   } else {
     id = free_activities_.back();
@@ -90,46 +91,130 @@ ActivityId Sharing::start(ClassId into, double work, EventSink& sink, std::uint6
   }
   activities_[id].sink = &sink;
   activities_[id].payload = payload;
-  enter(classes_[into], into, id, work);
+  enter(id, into, work);
   return id;
 }
 
 void Sharing::move(ActivityId id, ClassId into) {
+  if (activities_[id].in != into) enter(id, into, leave(id));
+}
+
+// Returns the rest of the activity's work.
+double Sharing::leave(ActivityId id) {
   Activity& activity = activities_[id];
-  MOIRE_INVARIANT(activity.sequence != UINT64_MAX, "an activity that has ended was moved");
-  if (activity.in == into) return;
+  MOIRE_INVARIANT(activity.in != no_id, "an activity was moved that has ended or is in a bundle");
   Class& from = classes_[activity.in];
   advance(from);
   const double ahead = activity.finish - from.virtual_clock;
   const double rest = std::max(0.0, ahead);
-  from.started -= rest;
   from.progressed += std::min(0.0, ahead);  // if the activity was due now: deducts what it did beyond its work
-  --from.members;
-  // If the class has many members, the entry stays in due_members. It is stale from now on, because its sequence number
-  // no longer matches.
-  constexpr std::size_t few = 8;
-  if (from.due_members.size() <= few)
-    from.due_members.erase_if([&](const Member& m) { return m.sequence == activity.sequence; });
-  mark_dirty(activity.in);
-  enter(classes_[into], into, id, rest);
+  ++activity.version;
+  lose_members(from, activity.in, 1, rest);
+  return rest;
 }
 
-void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
+void Sharing::enter(ActivityId id, ClassId into, double work) {
+  Class& c = classes_[into];
+  Activity& activity = activities_[id];
+  take_members(c, into, 1, work);
+  ++c.entries;
+  activity.in = into;
+  activity.finish = c.virtual_clock + work;
+  push(c, {activity.finish, sequence_++, id, activity.version});
+}
+
+BundleId Sharing::add_bundle(ClassId in) {
+  bundles_.emplace_back().in = in;
+  return static_cast<BundleId>(bundles_.size() - 1);
+}
+
+void Sharing::join(ActivityId activity, BundleId id) {
+  const double rest = leave(activity);
+  activities_[activity].in = no_id;
+  Bundle& bundle = bundles_[id];
+  Class& c = classes_[bundle.in];
+  take_members(c, bundle.in, 1, rest);
+  if (bundle.due_members.empty()) {
+    bundle.ahead = -c.virtual_clock;  // the bundle's clock starts at zero
+    ++c.entries;
+  }
+  const Member member{c.virtual_clock + bundle.ahead + rest, sequence_++, activity, 0};
+  bundle.finishes += member.finish;
+  bundle.due_members.push(member);
+  if (bundle.due_members.front().id == activity) push(c, id);
+}
+
+void Sharing::move_bundle(BundleId id, ClassId into) {
+  Bundle& bundle = bundles_[id];
+  if (bundle.in == into) return;
+  if (bundle.due_members.empty()) {
+    bundle.in = into;
+    return;
+  }
+  Class& from = classes_[bundle.in];
+  advance(from);
+  const double clock = from.virtual_clock + bundle.ahead;
+  const auto count = static_cast<std::uint32_t>(bundle.due_members.size());
+  const double rest = bundle.finishes - count * clock;  // members that are due now contribute their overshoot, too
+  ++bundle.version;
+  lose_members(from, bundle.in, count, rest);
+  Class& to = classes_[into];
+  take_members(to, into, count, rest);
+  bundle.in = into;
+  bundle.ahead = clock - to.virtual_clock;
+  ++to.entries;
+  push(to, id);
+}
+
+// Removes `count` members from a class, which are one entry of due_members. The entry is stale from now on; if the
+// class has many entries, it stays in due_members.
+void Sharing::lose_members(Class& c, ClassId id, std::uint32_t count, double work) {
+  constexpr std::size_t few = 8;
+  c.started -= work;
+  c.members -= count;
+  --c.entries;
+  if (c.due_members.size() <= few) c.due_members.erase_if([&](const Member& m) { return stale(m); });
+  mark_dirty(id);
+}
+
+// Adds `count` members with `work` units together to a class. The caller adds the entry of due_members.
+void Sharing::take_members(Class& c, ClassId id, std::uint32_t count, double work) {
   advance(c);
   if (c.members == 0) {
     c.due_members.clear();
     c.virtual_clock = 0;  // no member refers to the old value, and small values have small rounding errors
   }
-  Activity& activity = activities_[activity_id];
-  activity.in = id;
-  activity.sequence = sequence_++;
-  activity.finish = c.virtual_clock + work;
   c.started += work;
-  ++c.members;
-  c.due_members.push({activity.finish, activity.sequence, activity_id});
-  if (c.due_members.size() > 2 * std::size_t{c.members} + 32)  // mostly stale entries of members that moved away
-    c.due_members.erase_if([&](const Member& m) { return stale(m); });
+  c.members += count;
   mark_dirty(id);
+}
+
+void Sharing::push(Class& c, const Member& entry) {
+  c.due_members.push(entry);
+  if (c.due_members.size() > 2 * std::size_t{c.entries} + 32)  // mostly stale entries
+    c.due_members.erase_if([&](const Member& m) { return stale(m); });
+}
+
+// Adds the entry of a bundle to the class. An older entry becomes stale.
+void Sharing::push(Class& c, BundleId id) {
+  Bundle& bundle = bundles_[id];
+  const Member& first = bundle.due_members.front();
+  push(c, {first.finish - bundle.ahead, first.sequence, bundle_flag | id, ++bundle.version});
+}
+
+// Removes the first member from a bundle whose entry was just removed from its class.
+ActivityId Sharing::take_first(Class& c, BundleId id) {
+  Bundle& bundle = bundles_[id];
+  const Member first = bundle.due_members.front();
+  bundle.due_members.pop();
+  bundle.finishes -= first.finish;
+  if (bundle.due_members.empty()) {
+    bundle.finishes = 0;
+    --c.entries;
+  } else {
+    push(c, id);
+  }
+  return first.id;
 }
 
 void Sharing::advance(Class& c) {
@@ -170,13 +255,18 @@ void Sharing::fire(std::uint64_t class_id) {
     drop_stale(c);
     // The time of the timer was rounded. Twice the slack is allowed, because otherwise a member could wait for ever.
     if (c.due_members.empty() || c.due_members.front().finish > c.virtual_clock + 2 * slack(c)) break;
-    const ActivityId done = c.due_members.front().activity;
+    const Member first = c.due_members.front();
     c.due_members.pop();
     --c.members;
-    c.progressed +=
-        activities_[done].finish - c.virtual_clock;  // deducts the progress after its end, which was rounded up
+    c.progressed += first.finish - c.virtual_clock;  // deducts the progress after its end, which was rounded up
+    ActivityId done = first.id;
+    if (first.id & bundle_flag) {
+      done = take_first(c, first.id & ~bundle_flag);
+    } else {
+      --c.entries;
+    }
     const Activity activity = activities_[done];
-    activities_[done].sequence = UINT64_MAX;
+    activities_[done].in = no_id;
     free_activities_.push_back(done);
     activity.sink->fire(activity.payload);
   }

@@ -11,7 +11,8 @@
 // Identical activities form a class, which is one variable with the total weight for the solver. The virtual clock of a
 // class is the work that each member has done, and every member ends at its own value of this clock. The cost of a
 // change grows with the number of classes that are connected to it through capacities, not with the number of
-// activities.
+// activities. Members that always move to another class together form a bundle, whose move costs the same for any
+// number of members.
 //
 // A change takes effect at the end of its picosecond: if one member of a class ends and another starts in the same
 // picosecond, nothing is solved again.
@@ -33,6 +34,7 @@ namespace moire::core {
 using CapacityId = std::uint32_t;
 using ClassId = std::uint32_t;
 using ActivityId = std::uint32_t;
+using BundleId = std::uint32_t;
 using MeterId = std::uint32_t;
 inline constexpr std::uint32_t no_id = UINT32_MAX;
 
@@ -96,6 +98,13 @@ class Sharing final : public Settler, public EventSink {
   // Moves the remaining work of an activity to another class, for example because the load of its compute unit changed.
   void move(ActivityId activity, ClassId into);
 
+  // A bundle holds activities that are always in the same class, for example the workgroups with one phase shape on one
+  // CU. Activities that have joined a bundle are only moved together, by move_bundle().
+  BundleId add_bundle(ClassId in);
+  void join(ActivityId activity, BundleId bundle);
+  void move_bundle(BundleId bundle, ClassId into);
+  bool has_members(BundleId bundle) const { return !bundles_[bundle].due_members.empty(); }
+
   // A meter counts what activities do, such as their energy, and limits nothing. Its level is in units per second: the
   // units that activities add, plus all add_level(). `full` is a reference value for observers, such as the power cap.
   struct MeterSpec {
@@ -136,11 +145,14 @@ class Sharing final : public Settler, public EventSink {
   void check_conservation() const;
 
  private:
+  // An activity, or a bundle in the list of its class. A bundle stands in this list with its first member.
   struct Member {
-    double finish;  // on the class's virtual clock
-    std::uint64_t sequence;
-    ActivityId activity;
+    double finish;           // on the clock of the class or, in the list of a bundle, of the bundle
+    std::uint64_t sequence;  // of the start, move or joining of the activity; breaks ties
+    std::uint32_t id;        // an ActivityId, or bundle_flag | BundleId
+    std::uint32_t version;   // an entry with another version than its activity or bundle is stale
   };
+  static constexpr std::uint32_t bundle_flag = 1U << 31;
   struct Sooner {
     bool operator()(const Member& a, const Member& b) const {
       return a.finish != b.finish ? a.finish < b.finish : a.sequence < b.sequence;
@@ -159,7 +171,8 @@ class Sharing final : public Settler, public EventSink {
     std::uint64_t mark = 0;  // last collect() that visited it
     std::uint32_t component = no_id;  // the component that contains it as variable `place`
     std::uint32_t place = 0;
-    std::uint32_t kind = 0;  // equal for classes with the same numbers in their specs
+    std::uint32_t kind = 0;     // equal for classes with the same numbers in their specs
+    std::uint32_t entries = 0;  // entries of due_members that are not stale
     Due<Member, Sooner> due_members;
     double started = 0;     // work taken on, minus work moved to other classes
     double progressed = 0;  // work of all members: rate x members x time
@@ -185,11 +198,18 @@ class Sharing final : public Settler, public EventSink {
     bool changed = false;
   };
   struct Activity {
-    ClassId in = no_id;
-    std::uint64_t sequence = 0;
+    ClassId in = no_id;  // no_id: the activity has ended, or a bundle has it
+    std::uint32_t version = 0;
     EventSink* sink = nullptr;
     std::uint64_t payload = 0;
     double finish = 0;
+  };
+  struct Bundle {
+    ClassId in = no_id;
+    std::uint32_t version = 0;
+    double ahead = 0;     // clock of the bundle minus clock of its class; a move changes only this difference
+    double finishes = 0;  // sum of Member::finish
+    Due<Member, Sooner> due_members;
   };
 
   // A set of classes and capacities that are connected by demands. The indices of `classes` and `capacities` are the
@@ -207,10 +227,18 @@ class Sharing final : public Settler, public EventSink {
   // Returns the assumed rounding error of a class's virtual clock: 1e-15 of its value, plus the progress in 1e-15 s.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
   // True if due_members has no stale entries, which are those of members that moved to other classes.
-  static bool all_are_there(const Class& c) { return c.due_members.size() == c.members; }
-  bool stale(const Member& m) const { return activities_[m.activity].sequence != m.sequence; }
+  static bool all_are_there(const Class& c) { return c.due_members.size() == c.entries; }
+  bool stale(const Member& m) const {
+    return (m.id & bundle_flag ? bundles_[m.id & ~bundle_flag].version : activities_[m.id].version) != m.version;
+  }
+  void take_members(Class& c, ClassId id, std::uint32_t count, double work);
+  void lose_members(Class& c, ClassId id, std::uint32_t count, double work);
+  void push(Class& c, const Member& entry);
+  void push(Class& c, BundleId bundle);
+  ActivityId take_first(Class& c, BundleId bundle);
   void advance(Class& c);
-  void enter(Class& c, ClassId id, ActivityId activity, double work);
+  double leave(ActivityId activity);
+  void enter(ActivityId activity, ClassId into, double work);
   void mark_dirty(ClassId id);
   void drop_stale(Class& c);
   void retime(ClassId id);
@@ -234,6 +262,7 @@ class Sharing final : public Settler, public EventSink {
   std::vector<Class> classes_;
   std::vector<Activity> activities_;
   std::vector<ActivityId> free_activities_;
+  std::vector<Bundle> bundles_;
   std::vector<ClassId> dirty_;
   std::uint64_t sequence_ = 0;
   std::uint64_t mark_ = 0;

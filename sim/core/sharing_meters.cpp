@@ -71,7 +71,13 @@ void Sharing::check_conservation() const {
     const Class& c = classes_[id];
     double rest = 0;
     c.due_members.for_each([&](const Member& m) {
-      if (c.members > 0 && !stale(m)) rest += m.finish - c.virtual_clock;
+      if (c.members == 0 || stale(m)) return;
+      if (m.id & bundle_flag) {
+        const Bundle& bundle = bundles_[m.id & ~bundle_flag];
+        rest += bundle.finishes - static_cast<double>(bundle.due_members.size()) * (c.virtual_clock + bundle.ahead);
+      } else {
+        rest += m.finish - c.virtual_clock;
+      }
     });
     MOIRE_INVARIANT(
         std::abs(c.started - c.progressed - rest) <= 1e-6 * std::max(1.0, c.started),

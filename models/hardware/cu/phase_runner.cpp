@@ -27,7 +27,8 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
       compute_(compute),
       cus_(static_cast<std::uint32_t>(compute.total_cus())),
       own_cus_(site.apart().has("cus")),
-      own_clock_(site.apart().has("clock")) {
+      own_clock_(site.apart().has("clock")),
+      by_age_(compute.younger_matrix_share < 1) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
   if (compute.matrix_clock) clocks_.resize(std::size_t{site.ranks()} * site.copies("clock"));
@@ -231,30 +232,77 @@ void PhaseRunner::share_arithmetic(const Unit& unit) {
 // Runs at the end of an instant, because only then all workgroups that end and start on a CU in this picosecond are
 // known. If one workgroup replaces another of the same kind, no class changes.
 void PhaseRunner::settle() {
+  core::Sharing& sharing = site_.sharing();
   set_clocks();
   if (!paths_.empty()) share_paths();
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
     // The load may be the same although other workgroups are now the oldest.
-    const bool by_age = compute_.younger_matrix_share < 1 && unit.load.computing > 1;
+    const bool by_age = by_age_ && unit.load.computing > 1;
     if (unit.load == unit.applied && !by_age) continue;
     unit.applied = unit.load;
-    if (compute_.younger_matrix_share < 1) share_arithmetic(unit);
-    for (const Seat seat : unit.seats) {
-      Occupant& occupant = occupants_[seat];
-      if (occupant.activity != core::no_id) site_.sharing().move(occupant.activity, class_for(occupant, unit.load));
-    }
+    if (by_age_) share_arithmetic(unit);
+    move_all(unit, at / cus_ % site_.ranks());
   }
   changed_.clear();
   for (const Starting& starting : starting_) {
     Occupant& occupant = occupants_[starting.seat];
-    const double clock = units_[unit_of(occupant)].load.clock;
-    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0, clock};
-    const core::ClassId into = class_for(occupant, occupant.present ? units_[unit_of(occupant)].load : alone);
-    occupant.activity = site_.sharing().start(into, starting.amount, *this, starting.seat);
+    const CuLoad& load = units_[unit_of(occupant)].load;
+    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0, load.clock};
+    const core::ClassId into = class_for(occupant, occupant.present ? load : alone);
+    occupant.activity = sharing.start(into, starting.amount, *this, starting.seat);
   }
   starting_.clear();
+}
+
+// Moves the workgroups of a CU to the classes for its new load. Workgroups that are alike join a bundle when they move
+// for the first time, because they will probably move again.
+void PhaseRunner::move_all(Unit& unit, part::Rank rank) {
+  core::Sharing& sharing = site_.sharing();
+  for (Alike& alike : unit.alike) {
+    if (sharing.has_members(alike.bundle))
+      sharing.move_bundle(alike.bundle, class_for(alike.shape, rank, alike.peer, unit.load, alike.last));
+  }
+  alone_.clear();
+  for (const Seat seat : unit.seats) {
+    if (occupants_[seat].activity != core::no_id) alone_.push_back(seat);
+  }
+  for (std::size_t i = 0; i < alone_.size(); ++i) {
+    Occupant& occupant = occupants_[alone_[i]];
+    if (Alike* alike = alike_of(unit, i)) {
+      sharing.join(occupant.activity, alike->bundle);
+      occupant.activity = core::no_id;
+    } else {
+      sharing.move(occupant.activity, class_for(occupant, unit.load));
+    }
+  }
+}
+
+// Returns the bundle that alone_[i] shall join, in the class for the present load of its CU. Returns null if no other
+// workgroup of the CU is alike.
+PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
+  Occupant& occupant = occupants_[alone_[i]];
+  if (by_age_ && shapes_[occupant.shape].flop > 0) return nullptr;  // its rate differs from that of its neighbours
+  core::Sharing& sharing = site_.sharing();
+  const auto same = [&](const auto& other) { return other.shape == occupant.shape && other.peer == occupant.peer; };
+  Alike* empty = nullptr;
+  for (Alike& alike : unit.alike) {
+    const bool has_members = sharing.has_members(alike.bundle);
+    if (has_members && same(alike)) return &alike;
+    if (!has_members) empty = &alike;
+  }
+  if (std::none_of(alone_.begin() + i + 1, alone_.end(), [&](Seat seat) { return same(occupants_[seat]); }))
+    return nullptr;
+  const core::ClassId in = class_for(occupant, unit.load);
+  if (empty == nullptr) {
+    empty = &unit.alike.emplace_back();
+    empty->bundle = sharing.add_bundle(in);
+  }
+  empty->shape = occupant.shape;
+  empty->peer = occupant.peer;
+  sharing.move_bundle(empty->bundle, in);
+  return empty;
 }
 
 void PhaseRunner::fire(std::uint64_t seat) {
@@ -265,19 +313,31 @@ void PhaseRunner::fire(std::uint64_t seat) {
 
 core::ClassId PhaseRunner::class_for(Occupant& occupant, CuLoad load) {
   load.computing_share = occupant.computing_share;
-  const Key key{occupant.shape, occupant.rank,   occupant.peer,        load.computing, load.computing_share,
-                load.in_flight, load.port_share, load.group_in_flight, load.clock};
-  for (const core::ClassId last : occupant.last) {
-    if (last != core::no_id && keys_[last] == key) return last;
+  return class_for(occupant.shape, occupant.rank, occupant.peer, load, occupant.last);
+}
+
+core::ClassId PhaseRunner::class_for(ShapeId shape, part::Rank rank, part::Rank peer, const CuLoad& load,
+                                     LastClasses& last) {
+  const Key key{shape,
+                rank,
+                peer,
+                load.computing,
+                load.computing_share,
+                load.in_flight,
+                load.port_share,
+                load.group_in_flight,
+                load.clock};
+  for (const core::ClassId one : last) {
+    if (one != core::no_id && keys_[one] == key) return one;
   }
   auto [found, made] = classes_.try_emplace(key, core::no_id);
   if (made) {
-    found->second = site_.sharing().add_class(phase_class(compute_of(occupant.rank), site_, shapes_[occupant.shape],
-                                                          occupant.rank, occupant.peer, load, queues_[occupant.shape]));
+    found->second = site_.sharing().add_class(
+        phase_class(compute_of(rank), site_, shapes_[shape], rank, peer, load, queues_[shape]));
     keys_.resize(found->second + 1);
     keys_[found->second] = key;
   }
-  occupant.last = {found->second, occupant.last[0]};
+  last = {found->second, last[0]};
   return found->second;
 }
 

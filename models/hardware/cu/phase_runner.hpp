@@ -33,18 +33,26 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void fire(std::uint64_t seat) override;
 
  private:
+  // The two classes used last. They save a look-up, because the next phase often uses one of them again.
+  using LastClasses = std::array<core::ClassId, 2>;
   struct Occupant {
     ShapeId shape = 0;
     part::Rank rank = 0;
     part::Rank peer = 0;
     CuId cu = 0;
-    bool present = false;        // counts towards the load of its CU
-    double computing_share = 0;  // share of its CU's matrix rate; 0: an equal share
-    core::ActivityId activity = core::no_id;
-    // The two classes used last in this seat. They save a look-up, because the next phase often uses one of them again.
-    std::array<core::ClassId, 2> last{core::no_id, core::no_id};
+    bool present = false;                     // counts towards the load of its CU
+    double computing_share = 0;               // share of its CU's matrix rate; 0: an equal share
+    core::ActivityId activity = core::no_id;  // no_id also if the activity is in a bundle
+    LastClasses last{core::no_id, core::no_id};
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
+  };
+  // Active workgroups with the same shape and peer on one CU, which have moved to another class at least once.
+  struct Alike {
+    ShapeId shape = 0;
+    part::Rank peer = 0;
+    core::BundleId bundle = 0;
+    LastClasses last{core::no_id, core::no_id};
   };
   static constexpr std::uint32_t no_place = UINT32_MAX;
   struct Unit {  // one CU
@@ -56,6 +64,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
     std::vector<Seat> seats;  // of the workgroups that count towards its load, the oldest first
+    std::vector<Alike> alike;
   };
   // CUs that share a path to the memory system: a port or a group.
   struct Path {
@@ -108,7 +117,10 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
   void share_arithmetic(const Unit& unit);
+  void move_all(Unit& unit, part::Rank rank);
+  Alike* alike_of(Unit& unit, std::size_t i);
   core::ClassId class_for(Occupant& occupant, CuLoad load);
+  core::ClassId class_for(ShapeId shape, part::Rank rank, part::Rank peer, const CuLoad& load, LastClasses& last);
 
  protected:
   const CuArraySpec& compute_of(part::Rank rank) const { return slow_.empty() ? compute_ : slow_[rank]; }
@@ -120,6 +132,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::uint32_t cus_;
   bool own_cus_;    // every queue has its own CUs
   bool own_clock_;  // every queue has its own clocks
+  bool by_age_;     // older workgroups of a CU get larger shares of its arithmetic
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape
   std::vector<Unit> units_;
@@ -129,6 +142,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<Clock> clocks_;
   std::vector<std::uint32_t> changed_clocks_;
   std::vector<Starting> starting_;
+  std::vector<Seat> alone_;  // scratch of move_all()
   std::vector<Occupant> occupants_;
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;
   std::vector<Key> keys_;  // by class
