@@ -66,10 +66,11 @@ bool CuArray::place(std::uint32_t group, const Footprint& footprint, std::int64_
   const std::size_t before = where.size();
   for (std::int64_t i = 0; i < size; ++i) {
     CuId best = groups_[group].end;
-    for (CuId cu = groups_[group].begin; cu < groups_[group].end; ++cu) {
-      if ((!mask.empty() && !mask[cu]) || units_[cu].resident > resident || !fits(units_[cu], footprint)) continue;
-      if (best == groups_[group].end || units_[cu].resident < units_[best].resident) best = cu;
-      if (units_[best].resident == 0) break;
+    std::uint32_t least = std::min(resident, max_resident_ - 1) + 1;  // the next CU must have fewer workgroups
+    for (CuId cu = groups_[group].begin; cu < groups_[group].end && least > 0; ++cu) {
+      if (units_[cu].resident >= least || (!mask.empty() && !mask[cu]) || !fits(units_[cu], footprint)) continue;
+      best = cu;
+      least = units_[cu].resident;
     }
     if (best == groups_[group].end) {
       while (where.size() > before) {
