@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -65,6 +66,34 @@ TEST_F(PhaseRunnerTest, LeavingGivesTheShareBack) {
   at(800, [&] { begin(1, 0, 25e3); });
   loop.run();
   EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 1700}, {1, 1300}}));
+}
+
+// Twenty workgroups, which begin one after the other, share the 100 B/ns of their CU evenly. They join and leave the
+// bundle of the CU. Every end is compared with that of equal sharing, computed step by step.
+TEST_F(PhaseRunnerTest, ManyNeighboursShareTheirCuEvenly) {
+  constexpr Seat seats = 20;
+  const auto bytes = [](Seat seat) { return 1000.0 * (1 + seat * 7 % 11); };
+  const auto begins = [](Seat seat) { return 37.0 * seat; };
+  for (Seat seat = 0; seat < seats; ++seat) at(begins(seat), [=, this] { begin(seat, 0, bytes(seat)); });
+  loop.run();
+  std::map<Seat, double> rest;
+  double now = 0;
+  for (Seat next = 0; next < seats || !rest.empty();) {
+    const double rate = rest.size() == 1 ? 62.5 : 100.0 / static_cast<double>(rest.size());
+    const auto first =
+        std::min_element(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const double end = rest.empty() ? INFINITY : now + first->second / rate;
+    const double begin = next < seats ? begins(next) : INFINITY;
+    for (auto& [seat, left] : rest) left -= rate * (std::min(begin, end) - now);
+    now = std::min(begin, end);
+    if (end <= begin) {
+      EXPECT_NEAR(ends.at(first->first), now, 0.1) << "seat " << first->first;
+      rest.erase(first);
+    } else {
+      rest[next] = bytes(next);
+      ++next;
+    }
+  }
 }
 
 TEST_F(PhaseRunnerTest, BetweenTwoPhasesTheShareIsKept) {
