@@ -24,6 +24,7 @@ struct CuLoad {
   double group_in_flight = 0;   // bytes, over all CUs of the group; 0: no limit per group
   double clock = 1;             // relative to the clock at which the CU's rates hold
   double computing_share = 0;   // share of the CU's matrix rate that this workgroup gets; 0: an equal share
+  std::uint32_t in_step = 0;    // workgroups of the GPU that load in step (PhaseShape::held_each)
   bool operator==(const CuLoad&) const = default;
 };
 

@@ -19,6 +19,8 @@ constexpr double port_steps = 4;
 // Rounding up slows a lone workgroup only if this multiple / load_per_group exceeds the latency of the memory. 128 KiB
 // at 1 TB/s take 131 ns, less than the latency of any memory.
 constexpr double group_step = 128 * 1024;
+// The workgroups that load in step are counted in steps of 1 / in_step_steps of a GPU's CUs.
+constexpr std::uint32_t in_step_steps = 16;
 
 }  // namespace
 
@@ -31,6 +33,7 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
       by_age_(compute.younger_matrix_share < 1) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
+  in_step_.resize(units_.size() / cus_);
   if (compute.matrix_clock) clocks_.resize(std::size_t{site.ranks()} * site.copies("clock"));
   if (compute.port_queue || compute.load_per_group) add_paths();
   for (part::Rank rank = 0; rank < site.ranks() && !site.uneven().clock.empty(); ++rank)
@@ -130,6 +133,30 @@ void PhaseRunner::set_clocks() {
   changed_clocks_.clear();
 }
 
+void PhaseRunner::count_in_step(std::uint32_t unit, int sign) {
+  const std::uint32_t gpu = unit / cus_;
+  InStep& in_step = in_step_[gpu];
+  in_step.active += static_cast<std::uint32_t>(sign);
+  if (!in_step.changed) changed_in_step_.push_back(gpu);
+  in_step.changed = true;
+}
+
+void PhaseRunner::tell_in_step() {
+  const std::uint32_t step = std::max(1U, cus_ / in_step_steps);
+  for (const std::uint32_t gpu : changed_in_step_) {
+    InStep& in_step = in_step_[gpu];
+    in_step.changed = false;
+    const std::uint32_t now = (in_step.active + step - 1) / step * step;
+    if (in_step.told == now) continue;
+    in_step.told = now;
+    for (std::uint32_t at = gpu * cus_; at < (gpu + 1) * cus_; ++at) {
+      units_[at].load.in_step = now;
+      mark_changed(at);
+    }
+  }
+  changed_in_step_.clear();
+}
+
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
   shapes_.push_back(shape);
   queues_.push_back(queue);
@@ -146,6 +173,7 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
   if (shape.read + shape.write + shape.peer_write + shape.peer_read > 0)
     unit.load.in_flight += sign * shape.in_flight.value;
   if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
+  if (shape.held_each.ps > 0) count_in_step(at, sign);
   if (shape.power > 0 && !clocks_.empty()) {
     // Workgroups of one CU take turns on its arithmetic units, so together they draw at most the power of one CU (1).
     const double before = std::min(1.0, unit.power);
@@ -234,6 +262,7 @@ void PhaseRunner::share_arithmetic(const Unit& unit) {
 void PhaseRunner::settle() {
   core::Sharing& sharing = site_.sharing();
   set_clocks();
+  tell_in_step();
   if (!paths_.empty()) share_paths();
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
@@ -347,7 +376,7 @@ std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
        {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
         std::bit_cast<std::uint64_t>(key.computing_share), std::bit_cast<std::uint64_t>(key.in_flight),
         std::bit_cast<std::uint64_t>(key.port_share), std::bit_cast<std::uint64_t>(key.group_in_flight),
-        std::bit_cast<std::uint64_t>(key.clock)}) {
+        std::bit_cast<std::uint64_t>(key.clock), std::uint64_t{key.in_step}}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
     h ^= h >> 29;
   }

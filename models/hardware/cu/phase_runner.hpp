@@ -80,6 +80,12 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double share = 1;  // fraction of the highest clock
     bool changed = false;
   };
+  // The workgroups of a GPU that load in step.
+  struct InStep {
+    std::uint32_t active = 0;
+    std::uint32_t told = 0;  // value in the load of the GPU's CUs
+    bool changed = false;
+  };
   struct Key {
     ShapeId shape;
     part::Rank rank;
@@ -90,6 +96,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double port_share;
     double group_in_flight;
     double clock;
+    std::uint32_t in_step;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -113,6 +120,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void add_paths();
   void share_paths();
   void set_clocks();
+  void count_in_step(std::uint32_t unit, int sign);
+  void tell_in_step();
   double port_share(const Path& port) const;
   double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
@@ -141,6 +150,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<std::uint32_t> changed_paths_;
   std::vector<Clock> clocks_;
   std::vector<std::uint32_t> changed_clocks_;
+  std::vector<InStep> in_step_;  // by GPU, or by queue and GPU if every queue has its own CUs
+  std::vector<std::uint32_t> changed_in_step_;
   std::vector<Starting> starting_;
   std::vector<Seat> alone_;  // scratch of move_all()
   std::vector<Occupant> occupants_;
