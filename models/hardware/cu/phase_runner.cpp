@@ -19,8 +19,6 @@ constexpr double port_steps = 4;
 // Rounding up slows a lone workgroup only if this multiple / load_per_group exceeds the latency of the memory. 128 KiB
 // at 1 TB/s take 131 ns, less than the latency of any memory.
 constexpr double group_step = 128 * 1024;
-// The workgroups that load in step are counted in steps of 1 / in_step_steps of a GPU's CUs.
-constexpr std::uint32_t in_step_steps = 16;
 
 }  // namespace
 
@@ -142,15 +140,13 @@ void PhaseRunner::count_in_step(std::uint32_t unit, int sign) {
 }
 
 void PhaseRunner::tell_in_step() {
-  const std::uint32_t step = std::max(1U, cus_ / in_step_steps);
   for (const std::uint32_t gpu : changed_in_step_) {
     InStep& in_step = in_step_[gpu];
     in_step.changed = false;
-    const std::uint32_t now = (in_step.active + step - 1) / step * step;
-    if (in_step.told == now) continue;
-    in_step.told = now;
+    if (in_step.told == in_step.active) continue;
+    in_step.told = in_step.active;
     for (std::uint32_t at = gpu * cus_; at < (gpu + 1) * cus_; ++at) {
-      units_[at].load.in_step = now;
+      units_[at].load.in_step = in_step.told;
       mark_changed(at);
     }
   }
@@ -347,15 +343,16 @@ core::ClassId PhaseRunner::class_for(Occupant& occupant, CuLoad load) {
 
 core::ClassId PhaseRunner::class_for(ShapeId shape, part::Rank rank, part::Rank peer, const CuLoad& load,
                                      LastClasses& last) {
-  const Key key{shape,
-                rank,
-                peer,
-                load.computing,
-                load.computing_share,
-                load.in_flight,
-                load.port_share,
-                load.group_in_flight,
-                load.clock};
+  const Key key{.shape = shape,
+                .rank = rank,
+                .peer = peer,
+                .computing = load.computing,
+                .computing_share = load.computing_share,
+                .in_flight = load.in_flight,
+                .port_share = load.port_share,
+                .group_in_flight = load.group_in_flight,
+                .clock = load.clock,
+                .in_step = shapes_[shape].held_each.ps > 0 ? load.in_step : 0};
   for (const core::ClassId one : last) {
     if (one != core::no_id && keys_[one] == key) return one;
   }

@@ -131,6 +131,23 @@ TEST_F(PhaseRunnerTest, WorkgroupsThatFollowOneAnotherInTheSameInstantNeedNoSolv
   EXPECT_EQ(loop.now(), Time::from_ns(40 * 20));
 }
 
+// Two workgroups on two CUs that load in step: 25 kB take 400 ns + 100 ns + 2 x 50 ns, and 50 ns less for one alone.
+TEST_F(PhaseRunnerTest, WorkgroupsThatLoadInStepWaitForEachOther) {
+  const ShapeId in_step = runner.add_shape({.name = "stages",
+                                            .read = 1,
+                                            .held = Time::from_ns(20),
+                                            .held_in_step = Time::from_ns(100),
+                                            .held_each = Time::from_ns(50),
+                                            .in_flight = {25e3}},
+                                           0);
+  runner.start(0, 0, 0, in_step, 0, 50e3, *this, 0);
+  runner.start(1, 0, 1, in_step, 0, 25e3, *this, 1);
+  begin(2, 2, 25e3);
+  runner.start(3, 1, 0, in_step, 1, 25e3, *this, 3);  // on another GPU
+  loop.run();
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 600 + 550}, {1, 600}, {2, 400}, {3, 550}}));
+}
+
 // Workgroups add their bytes in flight to the load of a CU, and subtract them later. The sum must return to the same
 // value to the last bit, or every change would create a new class.
 TEST_F(PhaseRunnerTest, FractionsOfBytesInFlightMakeNoMoreClassesThanWholeOnes) {

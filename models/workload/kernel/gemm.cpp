@@ -170,11 +170,11 @@ namespace {
 // Sets how long the bytes of a stage (the operands of one step along k) occupy their buffer in the LDS. Two laws apply:
 //   - The stage must arrive from the L2, and the matrix units must use it, before the next loads into the buffer are
 //     requested.
-//   - The next loads are requested when the stage behind it has arrived, because the matrix units still use the buffer
-//     when they begin with that stage. So one stage less than there are buffers is under way. A stage is there when the
-//     last of its lines is there, and the workgroups of a wave, which begin together, wait for the lines of all.
-// The second law limits kernels with two stages. Measured on an H100 (448 x 64 x 64 x 2): a stage takes 1.24 us with
-// two workgroups and 2.5 us with 96, although the memory could serve the stages of 96 in 1.8 us.
+//   - If buffers are released late (release_lag), the next stage must also arrive before these loads are requested, so
+//     one stage less than there are buffers is under way. A stage is there when its last line is there, and the
+//     workgroups of a wave, which begin together, wait for the lines of all.
+// The second law limits kernels with two stages. On an H200, such a kernel read 3.0 of 4.3 TB/s (448 x 64 x 64 x 2; m =
+// 64, n = 57344, k = 8192: traces/h200x2/gemm_shapes.measurements.csv).
 void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const GemmShape& shape, std::int64_t resident,
               const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());
@@ -182,20 +182,20 @@ void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const 
   const double stage = real(tile.m + tile.n) * real(tile.k) * shape.element;
   const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) / rate;
   const double arrive = stage / gpu.compute.load_store_per_cu.value;
-  const double missed = loop.read_miss * stage;
-  const double miss = gpu.hbm.unloaded_latency.seconds();
+  loop.held = Time::from_ps((use + arrive) * 1e12);
+  if (library.release_lag == 0) return;
+  const double under_way = std::max(1.0, real(tile.stages - library.release_lag));
+  const double longer = real(tile.stages) / under_way;
+  const double after = tile.stages == 1 ? use : 0;  // the matrix units use the only stage while nothing is under way
+  const double missed = loop.read_miss * stage, miss = gpu.hbm.unloaded_latency.seconds();
   const double last_line =
       miss + gpu.hbm.latency_spread.seconds() * core::logarithm(std::max(1.0, missed / gpu.l2.line.value));
-  const double each = missed / gpu.hbm.bandwidth.value;
-  const double stages = real(tile.stages), under_way = std::max(1.0, stages - 1), longer = stages / under_way;
   const double latency = (1 - loop.read_miss) * gpu.l2.hit_latency.seconds() + loop.read_miss * miss;
-  const double after = tile.stages == 1 ? use : 0;  // nothing is under way while the matrix units use the only stage
-  const double held = std::max(use + arrive, longer * (last_line + arrive + after) - latency);
-  const double in_step = longer * (last_line + after) - latency;
-  loop.held = Time::from_seconds(held);
-  if (in_step + longer * each * real(resident) <= held) return;
+  const double in_step = longer * (last_line + after) - latency, each = longer * missed / gpu.hbm.bandwidth.value;
+  loop.held = std::max(loop.held, Time::from_seconds(in_step + longer * arrive));
+  if (in_step + each * real(resident) <= loop.held.seconds()) return;
   loop.held_in_step = Time::from_seconds(in_step);
-  loop.held_each = Time::from_seconds(longer * each);
+  loop.held_each = Time::from_seconds(each);
 }
 
 }  // namespace

@@ -63,6 +63,25 @@ TEST(Gemm, TakesWavesOfTiles) {
   }
 }
 
+// With two stages and late release, one stage is under way. It takes the latency of the memory (1 us), plus the time in
+// which the memory serves the stages of all workgroups that run at the same time. The k of 1,250 has 25 stages.
+TEST(Gemm, AWaveOfTilesWithTwoStagesWaitsForAllItsLoads) {
+  libraries::EquippedSystem late = system();
+  late.node.gpu.hbm.bandwidth = {1e12};
+  late.node.gpu.hbm.unloaded_latency = Time::from_us(1);
+  late.node.gpu.hbm.latency_growth = 0;
+  late.software.gemm.release_lag = 1;
+  const auto stages_us = [](double missed, int workgroups) { return 25 * (1 + 1e-6 * missed * workgroups); };
+  // bytes of a stage that the workgroups do not find in the L2: their columns of B, and their part of the 64 rows of A
+  const auto missed = [](double tiles) { return (64 + 64 / tiles) * 50 * 2; };
+  EXPECT_NEAR(gemm_us(late, of(1, 1)), stages_us(missed(1), 1), 0.05);
+  EXPECT_NEAR(gemm_us(late, of(1, 8)), stages_us(missed(8), 8), 0.05);
+  EXPECT_NEAR(gemm_us(late, of(1, 12)), stages_us(missed(12), 8) + stages_us(missed(12), 4), 0.1) << "a wave of four";
+  EXPECT_LT(gemm_us(system(), of(1, 8)), 25 * 0.5) << "with both stages under way, a stage takes half of the latency";
+  late.software.gemm.tiles = {"64x64x50x4"};
+  EXPECT_LT(gemm_us(late, of(1, 8)), 25 * 0.4) << "three of four stages are under way";
+}
+
 TEST(Gemm, APartOfATileCostsAWholeOne) {
   GemmSpec spec = of(2, 4);
   spec.m -= 63;

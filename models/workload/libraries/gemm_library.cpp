@@ -117,6 +117,11 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
                 {"persistent_stride", Schedule::persistent_stride},
                 {"stream_k", Schedule::stream_k}})
       .or_default();
+  d.field("release_lag", &GemmLibrarySpec::release_lag,
+          "number of later stages of the main loop that must have arrived before the buffer of a stage is free; 1 for "
+          "asynchronous matrix instructions (wgmma), which still read a stage when the next one begins")
+      .range(0, 1)
+      .or_default();
   d.field("fixed_tiles", &GemmLibrarySpec::fixed_tiles,
           "persistent: number of tiles that are fixed to a workgroup, however late it starts; it takes the other tiles "
           "from a counter")
