@@ -79,7 +79,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     spec.latency_capacity = latency.capacity;
     const double single = latency.mean();
     const Time in_step = shape.held_in_step + shape.held_each * std::int64_t{load.in_step};
-    const Time held = shape.held_each.ps > 0 ? std::max(shape.held, in_step) : shape.held;
+    const Time held = shape.held_each.ps > 0 ? std::max(shape.held, std::min(in_step, shape.held_most)) : shape.held;
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held.seconds(), 1}
                                       : batches(compute, shape, led, latency, load.clock);
     // Only the queued part of the latency (Latency::stretched) grows with load. The rest is a fixed time per batch.

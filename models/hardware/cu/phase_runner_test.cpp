@@ -138,6 +138,7 @@ TEST_F(PhaseRunnerTest, WorkgroupsThatLoadInStepWaitForEachOther) {
                                             .held = Time::from_ns(20),
                                             .held_in_step = Time::from_ns(100),
                                             .held_each = Time::from_ns(50),
+                                            .held_most = Time::from_ns(200),
                                             .in_flight = {25e3}},
                                            0);
   runner.start(0, 0, 0, in_step, 0, 50e3, *this, 0);

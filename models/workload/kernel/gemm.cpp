@@ -172,7 +172,8 @@ namespace {
 //     requested.
 //   - If buffers are released late (release_lag), the next stage must also arrive before these loads are requested, so
 //     one stage less than there are buffers is under way. A stage is there when its last line is there, and the
-//     workgroups of a wave, which begin together, wait for the lines of all.
+//     workgroups of a wave, which begin together, wait for the lines of all. They fall out of step when a stage would
+//     take very long (longest_in_step).
 // The second law limits kernels with two stages. On an H200, such a kernel read 3.0 of 4.3 TB/s (448 x 64 x 64 x 2; m =
 // 64, n = 57344, k = 8192: traces/h200x2/gemm_shapes.measurements.csv).
 void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const GemmShape& shape, std::int64_t resident,
@@ -185,17 +186,23 @@ void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const 
   loop.held = Time::from_ps((use + arrive) * 1e12);
   if (library.release_lag == 0) return;
   const double under_way = std::max(1.0, real(tile.stages - library.release_lag));
-  const double longer = real(tile.stages) / under_way;
   const double after = tile.stages == 1 ? use : 0;  // the matrix units use the only stage while nothing is under way
   const double missed = loop.read_miss * stage, miss = gpu.hbm.unloaded_latency.seconds();
   const double last_line =
       miss + gpu.hbm.latency_spread.seconds() * core::logarithm(std::max(1.0, missed / gpu.l2.line.value));
   const double latency = (1 - loop.read_miss) * gpu.l2.hit_latency.seconds() + loop.read_miss * miss;
-  const double in_step = longer * (last_line + after) - latency, each = longer * missed / gpu.hbm.bandwidth.value;
-  loop.held = std::max(loop.held, Time::from_seconds(in_step + longer * arrive));
-  if (in_step + each * real(resident) <= loop.held.seconds()) return;
-  loop.held_in_step = Time::from_seconds(in_step);
-  loop.held_each = Time::from_seconds(each);
+  // Returns the time besides the latency if the stages under way take `time`.
+  const auto besides_latency = [&](double time) {
+    return Time::from_seconds(real(tile.stages) / under_way * (time + after) - latency);
+  };
+  loop.held = std::max(loop.held, besides_latency(last_line + arrive));
+  const Time in_step = besides_latency(last_line);
+  const Time each = Time::from_seconds(real(tile.stages) / under_way * missed / gpu.hbm.bandwidth.value);
+  const Time most = besides_latency(last_line * library.longest_in_step);
+  if (std::min(in_step + each * resident, most) <= loop.held) return;
+  loop.held_in_step = in_step;
+  loop.held_each = each;
+  loop.held_most = most;
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ TEST(Gemm, AWaveOfTilesWithTwoStagesWaitsForAllItsLoads) {
   late.node.gpu.hbm.unloaded_latency = Time::from_us(1);
   late.node.gpu.hbm.latency_growth = 0;
   late.software.gemm.release_lag = 1;
+  late.software.gemm.longest_in_step = 100;
   const auto stages_us = [](double missed, int workgroups) { return 25 * (1 + 1e-6 * missed * workgroups); };
   // bytes of a stage that the workgroups do not find in the L2: their columns of B, and their part of the 64 rows of A
   const auto missed = [](double tiles) { return (64 + 64 / tiles) * 50 * 2; };
@@ -78,6 +79,8 @@ TEST(Gemm, AWaveOfTilesWithTwoStagesWaitsForAllItsLoads) {
   EXPECT_NEAR(gemm_us(late, of(1, 8)), stages_us(missed(8), 8), 0.05);
   EXPECT_NEAR(gemm_us(late, of(1, 12)), stages_us(missed(12), 8) + stages_us(missed(12), 4), 0.1) << "a wave of four";
   EXPECT_LT(gemm_us(system(), of(1, 8)), 25 * 0.5) << "with both stages under way, a stage takes half of the latency";
+  late.software.gemm.longest_in_step = 1.02;
+  EXPECT_NEAR(gemm_us(late, of(1, 8)), 25 * 1.02, 0.05) << "the workgroups fall out of step";
   late.software.gemm.tiles = {"64x64x50x4"};
   EXPECT_LT(gemm_us(late, of(1, 8)), 25 * 0.4) << "three of four stages are under way";
 }

@@ -122,6 +122,11 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
           "asynchronous matrix instructions (wgmma), which still read a stage when the next one begins")
       .range(0, 1)
       .or_default();
+  d.field("longest_in_step", &GemmLibrarySpec::longest_in_step,
+          "if release_lag is 1: the workgroups of a wave, which wait for each other's loads, fall out of step when a "
+          "stage would take longer than the latency of its slowest line times this number")
+      .range(1, 1000)
+      .or_default();
   d.field("fixed_tiles", &GemmLibrarySpec::fixed_tiles,
           "persistent: number of tiles that are fixed to a workgroup, however late it starts; it takes the other tiles "
           "from a counter")

@@ -69,6 +69,7 @@ struct GemmLibrarySpec {
   Schedule schedule = Schedule::one_tile;
   std::int64_t fixed_tiles = 1;  // persistent: a workgroup gets this many tiles by its number, others from a counter
   std::int64_t release_lag = 0;  // a stage's buffer is free when this many stages behind it have arrived
+  double longest_in_step = 1;    // time of a stage above which workgroups do not load in step, / latency of its lines
   std::int64_t interleave = 1;   // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
   double main_loop = 1;          // fraction of the GPU's matrix rate that the main loop reaches
   Time start_up;                 // from a workgroup's start until its pipeline is full
