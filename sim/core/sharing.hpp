@@ -226,7 +226,8 @@ class Sharing final : public Settler, public EventSink {
 
   // Returns the assumed rounding error of a class's virtual clock: 1e-15 of its value, plus the progress in 1e-15 s.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
-  // True if due_members has no stale entries, which are those of members that moved to other classes.
+  // True if due_members has no stale entries. An entry becomes stale when its activity or bundle leaves the class, or
+  // when another member of the bundle becomes the first.
   static bool all_are_there(const Class& c) { return c.due_members.size() == c.entries; }
   bool stale(const Member& m) const {
     return (m.id & bundle_flag ? bundles_[m.id & ~bundle_flag].version : activities_[m.id].version) != m.version;

@@ -281,8 +281,8 @@ void PhaseRunner::settle() {
   starting_.clear();
 }
 
-// Moves the workgroups of a CU to the classes for its new load. Workgroups that are alike join a bundle when they move
-// for the first time, because they will probably move again.
+// Moves the workgroups of a CU to the classes for its new load. Workgroups that are alike join a bundle at the first
+// change of this load after their start, because they will probably move again.
 void PhaseRunner::move_all(Unit& unit, part::Rank rank) {
   core::Sharing& sharing = site_.sharing();
   for (Alike& alike : unit.alike) {
@@ -304,8 +304,8 @@ void PhaseRunner::move_all(Unit& unit, part::Rank rank) {
   }
 }
 
-// Returns the bundle that alone_[i] shall join, in the class for the present load of its CU. Returns null if no other
-// workgroup of the CU is alike.
+// Returns the bundle that alone_[i] shall join, in the class for the present load of its CU. Returns null if its rate
+// depends on its age, or if there is neither a bundle nor a later entry of alone_ that is alike.
 PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
   Occupant& occupant = occupants_[alone_[i]];
   if (by_age_ && shapes_[occupant.shape].flop > 0) return nullptr;  // its rate differs from that of its neighbours

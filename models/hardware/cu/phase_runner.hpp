@@ -47,7 +47,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
   };
-  // Active workgroups with the same shape and peer on one CU, which have moved to another class at least once.
+  // Active workgroups with the same shape and peer on one CU, which were there when the CU's load changed.
   struct Alike {
     ShapeId shape = 0;
     part::Rank peer = 0;

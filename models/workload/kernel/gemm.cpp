@@ -174,14 +174,14 @@ namespace {
 //     one stage less than there are buffers is under way. A stage is there when its last line is there, and the
 //     workgroups of a wave, which begin together, wait for the lines of all. They fall out of step when a stage would
 //     take very long (longest_in_step).
-// The second law limits kernels with two stages. On an H200, such a kernel read 3.0 of 4.3 TB/s (448 x 64 x 64 x 2; m =
-// 64, n = 57344, k = 8192: traces/h200x2/gemm_shapes.measurements.csv).
+// The second law limits kernels with two stages. On an H200, such a kernel read 3.0 of 4.55 TB/s (64 x 448 x 64 x 2 for
+// m = 64, n = 57344, k = 8192: traces/h200x2/gemm_shapes.measurements.csv).
 void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const GemmShape& shape, std::int64_t resident,
               const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());
   const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
-  const double stage = real(tile.m + tile.n) * real(tile.k) * shape.element;
-  const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) / rate;
+  const double stage = real(tile.m + tile.n) * real(tile.k) * 2;  // wider elements cover fewer elements of k
+  const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) * (2 / shape.element) / rate;
   const double arrive = stage / gpu.compute.load_store_per_cu.value;
   loop.held = Time::from_ps((use + arrive) * 1e12);
   if (library.release_lag == 0) return;

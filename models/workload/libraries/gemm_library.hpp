@@ -69,10 +69,10 @@ struct GemmLibrarySpec {
   Schedule schedule = Schedule::one_tile;
   std::int64_t fixed_tiles = 1;  // persistent: a workgroup gets this many tiles by its number, others from a counter
   std::int64_t release_lag = 0;  // a stage's buffer is free when this many stages behind it have arrived
-  double longest_in_step = 1;    // time of a stage above which workgroups do not load in step, / latency of its lines
-  std::int64_t interleave = 1;   // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
-  double main_loop = 1;          // fraction of the GPU's matrix rate that the main loop reaches
-  Time start_up;                 // from a workgroup's start until its pipeline is full
+  double longest_in_step = 1;  // time of a stage above which workgroups do not load in step, / that of its slowest line
+  std::int64_t interleave = 1;         // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
+  double main_loop = 1;                // fraction of the GPU's matrix rate that the main loop reaches
+  Time start_up;                       // from a workgroup's start until its pipeline is full
   Bytes store_in_flight{16 * 1024.0};  // bytes of its tile that a workgroup has in flight while it stores the tile
   bool store_beside = false;           // the store of a tile overlaps the next tile's main loop
   std::int64_t k_spread = 1024;        // elements of k between the first and the last workgroup of a wave
