@@ -145,7 +145,8 @@ class Sharing final : public Settler, public EventSink {
   void check_conservation() const;
 
  private:
-  // An activity, or a bundle in the list of its class. A bundle stands in this list with its first member.
+  // An entry of a list of members: an activity or, in the list of a class, a bundle. The entry of a bundle has the
+  // finish and the sequence of the member that ends first.
   struct Member {
     double finish;           // on the clock of the class or, in the list of a bundle, of the bundle
     std::uint64_t sequence;  // of the start, move or joining of the activity; breaks ties

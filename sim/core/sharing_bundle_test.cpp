@@ -1,4 +1,5 @@
-// Bundles of activities: closed forms, and random histories compared with activities that are moved one by one.
+// Tests of bundles. Simple cases are compared with closed forms. Random histories are compared with the same histories
+// of activities that are in no bundle and move one by one.
 #include <gmock/gmock.h>
 
 #include <random>

@@ -47,7 +47,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
   };
-  // Active workgroups with the same shape and peer on one CU, which were there when the CU's load changed.
+  // Active workgroups with the same shape and peer on one CU. A workgroup joins them when the load of the CU changes
+  // for the first time after its start.
   struct Alike {
     ShapeId shape = 0;
     part::Rank peer = 0;

@@ -171,9 +171,10 @@ namespace {
 //   - The stage must arrive from the L2, and the matrix units must use it, before the next loads into the buffer are
 //     requested.
 //   - If buffers are released late (release_lag), the next stage must also arrive before these loads are requested, so
-//     one stage less than there are buffers is under way. A stage is there when its last line is there, and the
-//     workgroups of a wave, which begin together, wait for the lines of all. They fall out of step when a stage would
-//     take very long (longest_in_step).
+//     one stage less than there are buffers is under way. The workgroups of a wave begin together, and each waits until
+//     the lines of all are there. Half of the time in which a stage arrives at its CU counts, because the other half
+//     passes while the wave's lines are loaded (a choice: with the longer of both times, a kernel on more CUs could be
+//     slower). When a stage would take too long, the workgroups fall out of step (longest_in_step).
 // The second law limits kernels with two stages. On an H200, such a kernel read 3.0 of 4.55 TB/s (64 x 448 x 64 x 2 for
 // m = 64, n = 57344, k = 8192: traces/h200x2/gemm_shapes.measurements.csv).
 void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const GemmShape& shape, std::int64_t resident,
@@ -195,8 +196,7 @@ void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const 
   const auto besides_latency = [&](double time) {
     return Time::from_seconds(real(tile.stages) / under_way * (time + after) - latency);
   };
-  loop.held = std::max(loop.held, besides_latency(last_line + arrive));
-  const Time in_step = besides_latency(last_line);
+  const Time in_step = besides_latency(last_line + arrive / 2);
   const Time each = Time::from_seconds(real(tile.stages) / under_way * missed / gpu.hbm.bandwidth.value);
   const Time most = besides_latency(last_line * library.longest_in_step);
   if (std::min(in_step + each * resident, most) <= loop.held) return;

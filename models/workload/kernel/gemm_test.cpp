@@ -85,6 +85,22 @@ TEST(Gemm, AWaveOfTilesWithTwoStagesWaitsForAllItsLoads) {
   EXPECT_LT(gemm_us(late, of(1, 8)), 25 * 0.4) << "three of four stages are under way";
 }
 
+// 12 tiles are two waves on six and on eight CUs. In sum, the two waves wait for the same loads.
+TEST(Gemm, TwoWavesAreNotSlowerOnMoreCus) {
+  libraries::EquippedSystem late = system(libraries::Schedule::persistent_stride);
+  late.node.gpu.hbm.bandwidth = {1e11};
+  late.node.gpu.hbm.unloaded_latency = Time::from_us(1);
+  late.node.gpu.hbm.latency_growth = 0;
+  late.node.gpu.compute.load_store_per_cu = {32e9};  // a stage of 12.8 kB arrives in 0.4 us
+  late.software.gemm.release_lag = 1;
+  late.software.gemm.longest_in_step = 100;
+  GemmSpec spec = of(1, 12);
+  spec.cus = 6;
+  const double on_six = gemm_us(late, spec);
+  spec.cus = 8;
+  EXPECT_LE(gemm_us(late, spec), on_six * 1.001);
+}
+
 TEST(Gemm, APartOfATileCostsAWholeOne) {
   GemmSpec spec = of(2, 4);
   spec.m -= 63;
