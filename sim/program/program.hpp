@@ -213,6 +213,7 @@ struct Delay {
   std::string name;
   Time duration;
   RankSet ranks{};
+  bool by_thread = false;  // in a stream of a host thread (Queue::by_host): the thread is busy meanwhile
 };
 
 using Operation = std::variant<Kernel, Copy, Wait, Signal, Delay>;

@@ -24,7 +24,7 @@ constexpr int64_t kKib = 1024, kMib = 1024 * kKib;
 constexpr int64_t kShift = 64 * kKib;
 constexpr uint32_t kShifts = 8;
 constexpr int64_t kData = Chain::kMost + kShift * kShifts;
-constexpr int kCalls = 50, kCallsBefore = 10;
+constexpr int kCalls = 50, kCallsBefore = 10, kChunks = 16;
 
 __global__ void fill_weights(float* out, int64_t count) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x)
@@ -100,6 +100,12 @@ class Bench {
     }
   }
 
+  void evict() {
+    on_all(gpus_, [&](int g) { launch_evict_l2(nullptr, gpu_[size_t(g)].flush, sms_); });
+    synchronise(gpus_);
+    CUDA_CHECK(cudaSetDevice(0));
+  }
+
   void use_data(int64_t shift) { chain.set_data(gpu_[0].right[{32, 0}] + shift); }
 
   // Runs a broadcast. Returns its time in us, or a negative number if a rank received wrong data.
@@ -111,8 +117,7 @@ class Bench {
       CUDA_CHECK(cudaMemsetAsync(m.plain, 0xff, size_t(b.bytes), nullptr));
       if (b.rate < 32) CUDA_CHECK(cudaMemsetAsync(m.came, 0xff, size_t(b.bytes * b.rate / 32), nullptr));
     }
-    on_all(gpus_, [&](int g) { launch_evict_l2(nullptr, gpu_[size_t(g)].flush, sms_); });
-    synchronise(gpus_);
+    evict();
     const auto codec = codecs.find(b.rate);
     use_data(shift);
     const double us = chain.run(b, codec == codecs.end() ? nullptr : codec->second.get());
@@ -172,38 +177,78 @@ std::FILE* open_file(const std::string& path) {
   return file;
 }
 
+// Times of sends by rank 0, in us.
+struct Sends {
+  std::vector<double> call, known;
+};
+
+// Sends the chunks of `b`, of which the L2 holds nothing, over `streams` streams, as a rank's host thread does: the
+// thread polls the streams in turn and starts the next chunk on a stream that has ended. With one stream, adds a time
+// to `known` for each chunk but the first, or for the only one. With more, adds the time of all chunks over their
+// number.
+void send_chunks(Bench& bench, const Broadcast& b, int streams, Sends& sends) {
+  bench.evict();
+  std::vector<double> began(size_t(streams), 0);
+  int next = 0, open = 0;
+  const double begin = now_seconds();
+  for (int s = 0; next < b.chunks || open > 0; s = (s + 1) % streams) {
+    Stream& stream = bench.chain.stream(0, s);
+    double& own = began[size_t(s)];
+    if (stream.busy) {
+      if (!stream.idle()) continue;
+      stream.busy = false;
+      --open;
+      if (streams == 1 && (next > 1 || b.chunks == 1)) sends.known.push_back((now_seconds() - own) * 1e6);
+    }
+    if (next == b.chunks) continue;
+    own = now_seconds();
+    stream.enqueue(b, {Action::send_plain, next++}, nullptr);
+    sends.call.push_back((now_seconds() - own) * 1e6);
+    stream.busy = true;
+    ++open;
+  }
+  if (streams > 1) sends.known.push_back((now_seconds() - begin) * 1e6 / b.chunks);
+}
+
 // Times single steps on a rank that does nothing else. Writes two times of each step in us: of the host's call, and
-// from the call until the host sees the end of the step.
+// from the call until the host sees the end of the step. The steps `send`, `compress` and `decompress` repeat one call
+// on the same data.
 void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, int gpus, const std::string& command) {
   std::FILE* file = open_file(path);
   std::fprintf(file, "# moire-broadcast-facts 1\n");
   write_provenance(file, gpus, command);
-  std::fprintf(file,
-               "# us, medians of %d calls: the host's call, and from the call until the host has seen the end. bytes: "
-               "plain ones of the step; send: from rank 0 to rank 1, of bytes / ratio\n"
-               "step,link,ratio,bytes,call_us,known_us,known_p10_us,known_p90_us\n",
-               kCalls);
+  std::fprintf(
+      file,
+      "# us, medians of %d calls: the host's call, and from the call until the host has seen the end. bytes: "
+      "plain ones of the step; send: from rank 0 to rank 1, of bytes / ratio. *_first: after the L2 was filled with "
+      "other data; send_next: the next of 16 chunks; send_on_two, send_on_four: 16 chunks over so many streams, "
+      "known_us "
+      "is the time of all chunks over their number; nothing: a broadcast to no other rank\n"
+      "step,link,ratio,bytes,call_us,known_us,known_p10_us,known_p90_us\n",
+      kCalls);
   CUDA_CHECK(cudaSetDevice(0));
   bench.use_data(0);
   Stream& stream = bench.chain.stream(0);
-  const auto measure = [&](const char* name, const Broadcast& b, Action action, Codec* codec) {
-    std::vector<double> call, known;
+  const auto write = [&](const char* name, const char* link, int rate, int64_t bytes, const Sends& of) {
+    std::fprintf(file, "%s,%s,%d,%lld,%.2f,%.2f,%.2f,%.2f\n", name, link, 32 / rate, static_cast<long long>(bytes),
+                 quantile(of.call, 0.5), quantile(of.known, 0.5), quantile(of.known, 0.1), quantile(of.known, 0.9));
+  };
+  const auto measure = [&](const char* name, const Broadcast& b, Action action, Codec* codec, bool first = false) {
+    Sends of;
     for (int i = 0; i < kCallsBefore + kCalls; ++i) {
+      if (first) bench.evict();
       const double begin = now_seconds();
       stream.enqueue(b, {action, 0}, codec);
       const double called = now_seconds();
       while (!stream.idle()) {
       }
       if (i < kCallsBefore) continue;
-      call.push_back((called - begin) * 1e6);
-      known.push_back((now_seconds() - begin) * 1e6);
+      of.call.push_back((called - begin) * 1e6);
+      of.known.push_back((now_seconds() - begin) * 1e6);
     }
-    std::fprintf(file, "%s,%s,%d,%lld,%.2f,%.2f,%.2f,%.2f\n", name,
-                 codec == nullptr ? kLinkNames[size_t(b.link)].c_str() : "", 32 / b.rate,
-                 static_cast<long long>(b.bytes), quantile(call, 0.5), quantile(known, 0.5), quantile(known, 0.1),
-                 quantile(known, 0.9));
+    write(name, codec == nullptr ? kLinkNames[size_t(b.link)].c_str() : "", b.rate, b.bytes, of);
   };
-  for (const int64_t bytes : {64 * kKib, kMib, 16 * kMib, 64 * kMib}) {
+  for (const int64_t bytes : {64 * kKib, kMib, 4 * kMib, 16 * kMib, 64 * kMib}) {
     Broadcast b;
     b.bytes = bytes;
     for (const Link link : {Link::peer, Link::host}) {
@@ -218,8 +263,33 @@ void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, in
       CUDA_CHECK(cudaMemcpy(m.came, m.coded, size_t(bytes * rate / 32), cudaMemcpyDeviceToDevice));
       CUDA_CHECK(cudaDeviceSynchronize());
       measure("decompress", b, Action::decompress, codec.get());
+      measure("compress_first", b, Action::compress, codec.get(), true);
+      measure("decompress_first", b, Action::decompress, codec.get(), true);
     }
   }
+  for (const int64_t bytes : {64 * kKib, 256 * kKib, kMib, 4 * kMib}) {
+    const auto send = [&](const char* name, int chunks, int streams) {
+      Broadcast b;
+      b.bytes = bytes * chunks;
+      b.chunks = chunks;
+      Sends of;
+      for (int i = 0; i < kCalls; ++i) send_chunks(bench, b, streams, of);
+      write(name, kLinkNames[size_t(b.link)].c_str(), b.rate, bytes, of);
+    };
+    send("send_first", 1, 1);
+    send("send_next", kChunks, 1);
+    send("send_on_two", kChunks, 2);
+    send("send_on_four", kChunks, 4);
+  }
+  Broadcast nothing;
+  nothing.ranks = 1;
+  nothing.bytes = kMib;
+  Sends of;
+  for (int i = 0; i < kCalls; ++i) {
+    of.call.push_back(0);
+    of.known.push_back(bench.chain.run(nothing, nullptr));
+  }
+  write("nothing", "", nothing.rate, 0, of);
   std::fclose(file);
 }
 

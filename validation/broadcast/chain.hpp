@@ -94,8 +94,8 @@ class Chain {
 
   int ranks() const { return int(memory_.size()); }
   const RankMemory& memory(int rank) const { return memory_[size_t(rank)]; }
-  // Returns a stream of `rank` on which the caller can time single steps, without the host threads.
-  Stream& stream(int rank) { return *rank_[size_t(rank)]->streams[0]; }
+  // Returns one of the streams of `rank`, on which the caller can time single steps, without the host threads.
+  Stream& stream(int rank, int number = 0) { return *rank_[size_t(rank)]->streams[size_t(number)]; }
   void set_data(const char* data) { memory_[0].data = data; }  // the root's, on GPU 0
   // Runs a broadcast. Returns the time in us from the moment at which all threads may begin until the last thread has
   // seen the end of its rank's work. `codec` is null if nothing is compressed.

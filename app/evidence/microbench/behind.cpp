@@ -52,6 +52,7 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
   if (!peers) node = one_gpu(system);
   node.node.gpu.host = system.node.gpu.host;
   node.node.gpu.host.enqueue = {};
+  node.node.gpu.host.copy_enqueue = {};
   // Time 0 is the first event. If the first operation is a kernel, it starts after the time that the events cost. If
   // the first operation is a copy, the time of its command already includes this cost.
   node.node.gpu.host.kernel_start = node.node.gpu.host.event_pair;

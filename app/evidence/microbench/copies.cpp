@@ -27,7 +27,11 @@ class Watch final : public program::Observer {
     ends.first = std::min(ends.first, span.end);
     ends.last = std::max(ends.last, span.end);
   }
+  void operation(const program::OperationSpan& span) override {
+    if (span.rank == 0) queue_end = std::max(queue_end, span.end);
+  }
   Ends ends;
+  Time queue_end;  // of the first GPU: includes the commands that write flags
 };
 
 // Simulates the copies of all ranks and returns the ends of the first and of the last copy. All ranks run the same
@@ -81,6 +85,32 @@ Values chunked(const SystemSpec& system, const Parameters& parameters) {
   const auto chunks = static_cast<std::size_t>(count(parameters, "chunks"));
   const Job chunk{1, number(parameters, "bytes") / static_cast<double>(chunks)};
   return time_only(copy(system, [=](Rank rank) { return of_first(rank, {std::vector<Job>(chunks, chunk)}); }));
+}
+
+// The benchmark loads from the peer, and the flags are in the own memory. The model stores to the peer, with flags in
+// the peer's memory; both take the same time.
+Values flagged(const SystemSpec& system, const Parameters& parameters) {
+  need_gpus(system, 2);
+  const auto copies = static_cast<std::uint32_t>(count(parameters, "copies"));
+  const double bytes = number(parameters, "bytes");
+  SystemSpec node = one_node(system);
+  node.node.gpu.host.poll_interval = system.node.gpu.host.poll_interval;
+  node.node.gpu.host.event_pair = system.node.gpu.host.event_pair;
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  const program::FlagBlock flags = program.add_flags({"arrived", copies, [](Rank rank, std::uint32_t) {
+                                                        return std::pair{rank, std::string("copy")};
+                                                      }});
+  std::vector<program::Operation> operations;
+  for (std::uint32_t i = 0; i < copies; ++i) {
+    operations.emplace_back(program::Copy{"copy", [flags, bytes, i](Rank rank) {
+                                            if (rank != 0) return program::Transfer{rank, Bytes{}, program::no_flag};
+                                            return program::Transfer{1, Bytes{bytes}, flags.at(1, i)};
+                                          }});
+  }
+  program.queues = {queue("main", std::move(operations))};
+  Watch watch;
+  simulate(node, program, &watch);
+  return {{"time", watch.queue_end.us()}};
 }
 
 Values on_streams(const SystemSpec& system, const Parameters& parameters) {
@@ -156,6 +186,11 @@ std::vector<Benchmark> copy_benchmarks() {
   return {
       {"copy_single", "One copy.", {{"bytes", "remote"}}, time, single},
       {"copy_chunked", "A copy cut into chunks on one stream.", {{"bytes", "chunks"}}, time, chunked},
+      {"copy_flagged",
+       "Copies of one stream, with a command of the stream after each copy that writes a flag.",
+       {{"bytes", "copies"}},
+       time,
+       flagged},
       {"copy_streams", "Copies to one peer, each on its own stream.", {{"bytes", "copies"}}, ends, on_streams},
       {"copy_fan_out", "One copy to each of several peers.", {{"bytes", "peers"}}, ends, fan_out},
       {"copy_fan_in", "One copy from each of several peers into one GPU.", {{"bytes", "senders"}}, ends, fan_in},

@@ -86,7 +86,8 @@ void Copies::submit(const part::CopyRequest& request) {
                .ready = request.ready,
                .local = use.peer == use.rank,
                .sink = request.sink,
-               .payload = request.payload});
+               .payload = request.payload,
+               .without_events = request.without_events});
 }
 
 }  // namespace moire::dma

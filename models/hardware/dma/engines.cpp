@@ -36,11 +36,10 @@ void Engines::dispatch() {
     if (engine.busy) continue;
     const CopyRequest request = queue_.front();
     queue_.pop_front();
-    Time at = std::max(loop_.now(), request.ready + spec_.first_command);
+    Time at = std::max(loop_.now(), request.ready + spec_.first_command - request.without_events);
     if (engine.used) {
-      const Time turn =
-          engine.queue == request.queue ? spec_.next_command : spec_.switch_command.value_or(spec_.first_command);
-      at = std::max(at, engine.end + turn);
+      const bool switches = engine.queue != request.queue;
+      at = std::max(at, engine.end + (switches ? spec_.switch_time(request.without_events) : spec_.next_command));
     }
     begin(e, request, at);
     ++running_;

@@ -5,6 +5,7 @@
 //   - first_command after `ready` of its request,
 //   - next_command after the end of the engine's previous copy if that copy was of the same queue, else switch_command
 //     after it. The engine may read the command during the previous copy, but switches to the new copy only afterwards.
+// Both first_command and switch_command include the time of two events. For a copy without events it is deducted.
 // Then the copy takes bytes / rate, where the sharing law determines the rate.
 #pragma once
 
@@ -27,6 +28,7 @@ struct CopyRequest {
   bool local = false;  // within the GPU
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;
+  Time without_events{};  // deducted from first_command and switch_command
 };
 
 class Engines final : public core::EventSink {

@@ -1,6 +1,7 @@
 // DMA (copy) engines of one GPU: they move bytes without compute units.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -30,6 +31,10 @@ struct DmaSpec {
   std::optional<Time> local_command{};
   std::optional<Time> queued_enqueue{};  // host time to enqueue a copy after another copy; absent: host.enqueue
   Bytes bytes_in_flight;
+  // From the end of a copy until the first byte of a copy of another queue that has no events around it.
+  Time switch_time(Time without_events) const {
+    return std::max(next_command, switch_command.value_or(first_command) - without_events);
+  }
   static void describe(config::Describer<DmaSpec>& d);
 };
 

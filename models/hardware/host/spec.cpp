@@ -7,6 +7,10 @@ namespace moire::host {
 void HostSpec::describe(config::Describer<HostSpec>& d) {
   d.component("host", "Costs of the host, the driver and the queues around a kernel.");
   d.field("enqueue", &HostSpec::enqueue, "Host time to enqueue one operation");
+  d.field(
+      "copy_enqueue", &HostSpec::copy_enqueue,
+      "Host time to enqueue a copy by a DMA engine, ahead of time or by a host thread that polls for the end of other "
+      "operations; absent: enqueue. A host thread that has waited for a flag takes enqueue");
   d.field("kernel_start", &HostSpec::kernel_start,
           "Time from a kernel reaching the head of an idle queue to the start of its first workgroup");
   d.field("queue_gap", &HostSpec::queue_gap,
@@ -15,6 +19,9 @@ void HostSpec::describe(config::Describer<HostSpec>& d) {
           "Interval at which a queue checks whether an operation has ended, if the next operation runs on another "
           "engine (a kernel after a DMA copy, or a DMA copy after a kernel); absent: the queue sees the end at once")
       .positive();
+  d.field("copy_seen", &HostSpec::copy_seen,
+          "Time from the end of a copy by a DMA engine until a host thread that polls for the end has seen it")
+      .or_default();
   d.field("event_pair", &HostSpec::event_pair,
           "Time that two events recorded in a queue add to the kernels between them (metric between_events_us)")
       .or_default();

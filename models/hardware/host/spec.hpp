@@ -13,13 +13,18 @@ class Describer;
 namespace moire::host {
 
 struct HostSpec {
-  Time enqueue;       // host time to enqueue one operation
+  Time enqueue;                        // host time to enqueue one operation
+  // Host time to enqueue a copy by a DMA engine, ahead of time or by a host thread that polls for the end of other
+  // operations. Absent: enqueue. A host thread that has waited for a flag takes `enqueue` for its next call.
+  std::optional<Time> copy_enqueue{};
   Time kernel_start;  // from the time at which a kernel is enqueued in an idle queue until its first workgroup starts
   Time queue_gap;     // from the end of an operation until the first workgroup of a kernel that is enqueued by then
   // Interval at which a queue polls for the end of an operation if the next operation runs on different hardware: a
   // kernel after a copy by a DMA engine, or the other way round. Absent: the queue sees the end at once.
   std::optional<Time> poll_interval{};
+  Time copy_seen{};   // from the end of a copy by a DMA engine until a host thread that polls for it has seen it
   Time event_pair{};  // time that two events recorded in a queue add to the kernels between them
+  Time copy_time() const { return copy_enqueue.value_or(enqueue); }
   static void describe(config::Describer<HostSpec>& d);
 };
 

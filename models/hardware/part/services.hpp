@@ -172,6 +172,8 @@ struct CopyRequest {
   // the program has its own hardware queue, but with Order::serial all queues share one.
   std::uint32_t stream = 0;
   Time ready;  // earliest time at which an engine can read the command of the copy
+  // Time of the two events around a copy, if this copy has none: the measured times of commands include it.
+  Time without_events{};
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;
 };

@@ -27,7 +27,9 @@ machine::SystemSpec four_h200() {
   const auto spec = root ? config::parse<machine::SystemSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
   machine::SystemSpec system = spec.value_or(machine::SystemSpec{});
-  system.node.gpu.host.enqueue = Time{};  // in the measurement, all copies were enqueued before the common start
+  // In the measurement, all copies were enqueued before the common start.
+  system.node.gpu.host.enqueue = Time{};
+  system.node.gpu.host.copy_enqueue = Time{};
   return system;
 }
 

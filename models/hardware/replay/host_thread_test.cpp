@@ -122,5 +122,60 @@ TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
   EXPECT_EQ(run(system, program).end, micro(2 + 10 - 4 + 10));
 }
 
+// The first call takes 3 us, because the thread polled for nothing before it. Then each copy takes 1 us to enqueue, 10
+// us for its command, 10 us for its bytes, and 2 us until the thread has seen its end.
+TEST(HostThread, AThreadThatPollsEnqueuesFaster) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.enqueue = micro(3);
+  system.node.gpu.host.copy_enqueue = micro(1);
+  system.node.gpu.host.copy_seen = micro(2);
+  const auto peer = [](Rank rank) { return rank ^ 1U; };
+  Program program(2);
+  const program::FlagBlock there = flag_of(program);
+  program.queues = {queue("main", {}), queue("main.thread", {copy("one", 1e6, peer, there), copy("two", 1e6, peer)}),
+                    queue("main.other", {program::Wait{"wait", [=](Rank rank) { return there.at(rank, 0); }},
+                                         program::Delay{"work", micro(1)}})};
+  for (const int stream : {1, 2}) {
+    program.queues[stream].stream_of = 0;
+    program.queues[stream].by_host = true;
+  }
+  const Result result = run(system, program);
+  EXPECT_EQ(result.queue_end[0], micro(3 + 10 + 10 + 2 + 1 + 10 + 10 + 2));
+  const auto& waited = result.operations[2];
+  EXPECT_EQ(waited.end, micro(3 + 10 + 10 + 2)) << "the thread raises the flag when it has seen the end";
+}
+
+// A thread sees the end of a copy after the call that it is making: here a call of 30 us, which begins after the thread
+// has enqueued the copy.
+TEST(HostThread, AThreadThatCallsSeesNothing) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.enqueue = micro(2);
+  Program program(2);
+  program.queues = {queue("main", {}), queue("main.thread", {copy("own", 1e6, [](Rank rank) { return rank ^ 1U; })}),
+                    queue("main.other", {program::Delay{"call", micro(30), {}, true}})};
+  for (const int stream : {1, 2}) {
+    program.queues[stream].stream_of = 0;
+    program.queues[stream].by_host = true;
+  }
+  EXPECT_EQ(run(system, program).end, micro(2 + 30));
+}
+
+// A command of the stream writes the flags. It polls every 8 us for the end of the copy, from the end of its last
+// operation on. The next copy reads its command when the flag is written.
+TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host = {.event_pair = micro(4)};
+  const auto peer = [](Rank rank) { return rank ^ 1U; };
+  Program program(2);
+  const program::FlagBlock there = flag_of(program);
+  program.queues = {queue("main", {copy("one", 1e6, peer, there), copy("two", 1e6, peer, there)})};
+  const Time without = run(system, program).end;
+  EXPECT_EQ(without, micro(10 + 10 + 2 + 10)) << "an engine that raises flags itself continues at once";
+  system.node.gpu.host.poll_interval = micro(8);
+  // The first copy ends at 20 us, and its flag is written at 24 us. The second moves its first byte 10 - 4 us later and
+  // ends at 40 us, when the command polls for the second time.
+  EXPECT_EQ(run(system, program).end, micro(40));
+}
+
 }  // namespace
 }  // namespace moire::replay

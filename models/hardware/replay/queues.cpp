@@ -62,8 +62,8 @@ void Replay::enqueue_all() {
 // concurrent order, queues take turns with one operation each, and a queue and its streams share their turns. Copies
 // that begin together (Copy::beside) are enqueued one after the other. Leaves out streams `by_host` (enqueue_now()).
 std::vector<Time> Replay::enqueued_by(Rank rank) const {
-  const Time each = machine_.gpu().host.enqueue;
-  const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
+  const Time each = machine_.gpu().host.enqueue, each_copy = machine_.gpu().host.copy_time();
+  const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each_copy);
   const bool serial = program_.order == program::Order::serial && !own_host_;
   const std::uint32_t queues = program_.families();
   std::vector<std::vector<std::uint32_t>> by_position(queues);  // each with its streams
@@ -101,10 +101,11 @@ std::vector<Time> Replay::enqueued_by(Rank rank) const {
     const auto& operations = program_.queues[queue].operations;
     const auto* copy = std::get_if<program::Copy>(&operations[i]);
     const bool follows = copy != nullptr && i > 0 && std::holds_alternative<program::Copy>(operations[i - 1]);
-    now += each * (number - last - 1) + (follows ? behind_copy : each);
+    now += each * (number - last - 1);
+    now += follows ? behind_copy : by_dma(rank, operations[i]) ? each_copy : each;
     last = number;
     enqueued[operation_index(queue, i)] = now;
-    if (copy != nullptr) now += each * static_cast<std::int64_t>(copy->beside.size());
+    if (copy != nullptr) now += each_copy * static_cast<std::int64_t>(copy->beside.size());
   }
   return enqueued;
 }
@@ -142,21 +143,34 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
                                       pack(Event::start, rank * program_.queues.size() + queue));
 }
 
-// Lets a host thread enqueue the next operation of a stream. Only kernels and copies without a NIC take its time.
+// Lets a host thread enqueue the next operation of a stream, when it has time. Kernels, copies without a NIC, and
+// delays `by_thread` take its time. A thread that polls for the end of other operations enqueues a copy faster.
 void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
+  const program::Operation& operation = operations[state.next];
   const host::HostSpec& host = machine_.gpu().host;
-  const Runner by = runner(rank, operations[state.next]);
-  Time at = std::max(machine_.loop().now(), machine_.site().uneven().start_of(rank));
-  if (by != Runner::none) {
-    Time& free = host_threads_[(own_host_ ? program_.family(queue) * machine_.ranks() : 0) + rank];
-    at = free = std::max(at, free) + host.enqueue;
-    for (auto i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i) free += host.enqueue;
+  HostThread& thread = host_thread(rank, queue);
+  const Time now = machine_.loop().now();
+  Time at = std::max(now, machine_.site().uneven().start_of(rank));
+  if (const auto* delay = std::get_if<program::Delay>(&operation); delay != nullptr && delay->by_thread) {
+    at = std::max(at, thread.free);
+    thread.free = at + delay->duration;
+  } else if (std::holds_alternative<program::Signal>(operation)) {
+    at = std::max(at, thread.free);
+  } else if (runner(rank, operation) != Runner::none) {
+    const bool polls = thread.under_way > 0 || (thread.polled == now && now > Time{});
+    at = std::max(at, thread.free) + (polls && by_dma(rank, operation) ? host.copy_time() : host.enqueue);
+    thread.free = at;
+    for (auto i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i)
+      thread.free += host.enqueue;
   }
-  // Deducts the time of two events. It is part of the measured command time of engines, but host threads record none.
-  state.enqueued = state.ready = by == Runner::engine ? at - host.event_pair : at;
+  state.enqueued = state.ready = at;
   machine_.loop().calendar().schedule(at, *this, pack(Event::start, rank * program_.queues.size() + queue));
+}
+
+Replay::HostThread& Replay::host_thread(Rank rank, std::uint32_t queue) {
+  return host_threads_[(own_host_ ? program_.family(queue) * machine_.ranks() : 0) + rank];
 }
 
 namespace {
@@ -176,6 +190,7 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
   const host::HostSpec& host = machine_.gpu().host;
   const dma::DmaSpec& dma = machine_.gpu().dma;
   const Runner last = runner(rank, before);
+  const bool flagged = flag_by_command(rank, queue, before);
   if (runner(rank, next) == Runner::engine) {
     // The engine reads the command while the kernels before it run. After that, it polls for the end of the kernels.
     if (last == Runner::cus && host.poll_interval) {
@@ -183,6 +198,9 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
           first_poll(state.engine_waits + dma.first_command, host.poll_interval, state.end + host.queue_gap);
       return {state.end, first_byte - dma.first_command};
     }
+    // A copy behind a command that writes a flag: the command of the copy does not overlap with it. Like other commands
+    // inside a queue it has no events around it.
+    if (flagged) return {state.end, state.end - host.event_pair};
     // A copy behind a copy: the engine reads the command as soon as the host has enqueued it.
     if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
   }
@@ -191,8 +209,9 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
   // Signals and waits start without the queue gap. The operation after them starts with it.
   if (std::holds_alternative<program::Signal>(next) || std::holds_alternative<program::Wait>(next))
     return {state.end, {}};
-  const Time seen =
-      last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
+  const Time seen = last == Runner::engine && !flagged
+                        ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion)
+                        : state.end;
   const Time begin = seen + host.queue_gap;
   if (!std::holds_alternative<program::Copy>(next)) return {begin, {}};
   // Deducts the time of two events. It is part of measured command times, but operations inside a queue have no events.
@@ -211,6 +230,23 @@ bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) co
   return copies_.local_by_kernel() && transfer.peer == rank && transfer.ratio == 0;
 }
 
+// True if a DMA engine executes the operation.
+bool Replay::by_dma(Rank rank, const program::Operation& operation) const {
+  return runner(rank, operation) == Runner::engine && std::get<program::Copy>(operation).transfer(rank).ratio == 0;
+}
+
+// True if a command of the stream, which is no command of the DMA engine, writes the flag of this copy.
+bool Replay::flag_by_command(Rank rank, std::uint32_t queue, const program::Operation& operation) const {
+  return machine_.gpu().host.poll_interval && !program_.queues[queue].by_host && by_dma(rank, operation) &&
+         std::get<program::Copy>(operation).transfer(rank).flag != program::no_flag;
+}
+
+// True if a host thread polls for the end of the operation.
+bool Replay::polled_for(std::uint32_t queue, const program::Operation& operation) const {
+  return program_.queues[queue].by_host && !std::holds_alternative<program::Wait>(operation) &&
+         !std::holds_alternative<program::Signal>(operation);
+}
+
 void Replay::start_operation(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const Time now = machine_.loop().now();
@@ -221,6 +257,7 @@ void Replay::start_operation(Rank rank, std::uint32_t queue) {
   const std::uint64_t id = rank * program_.queues.size() + queue;
   core::Calendar& calendar = machine_.loop().calendar();
   const program::Operation& operation = program_.queues[queue].operations[state.next];
+  if (polled_for(queue, operation)) ++host_thread(rank, queue).under_way;
   if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
     start_kernel(rank, queue, *kernel);
   } else if (const auto* copy = std::get_if<program::Copy>(&operation)) {
@@ -295,6 +332,7 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
   if (leaves_node(rank, transfer)) return post(rank, queue, transfer, number);
   if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
   visit(transfer.peer);
+  const bool by_host = program_.queues[queue].by_host;  // a host thread records no events
   const std::uint64_t id = rank * program_.queues.size() + queue;
   const part::CopyRequest request{.copy = {.rank = rank,
                                            .peer = transfer.peer,
@@ -303,6 +341,7 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
                                            .ratio = transfer.ratio},
                                   .stream = orders_[queue].stream,
                                   .ready = ready,
+                                  .without_events = by_host ? machine_.gpu().host.event_pair : Time{},
                                   .sink = this,
                                   .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)};
   if (transfer.ratio > 0) return decompressors_.submit(request);
@@ -369,6 +408,28 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
     observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
   }
   if (!visits_.empty()) --visits_[transfer.peer];
+  const host::HostSpec& host = machine_.gpu().host;
+  const Time now = machine_.loop().now();
+  if (transfer.ratio > 0) return see_copy(rank, queue, number);
+  if (program_.queues[queue].by_host) return see_copy_at(rank, queue, number, now + host.copy_seen);
+  if (transfer.flag == program::no_flag || !host.poll_interval || copied_by_kernel(rank, copy))
+    return see_copy(rank, queue, number);
+  see_copy_at(rank, queue, number, first_poll(state.cus_wait, host.poll_interval, now + machine_.gpu().dma.completion));
+}
+
+void Replay::see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at) {
+  const std::uint64_t id = rank * program_.queues.size() + queue;
+  machine_.loop().calendar().schedule(at, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
+}
+
+// Called when the host thread or the command that raises a copy's flag has seen the end of the copy. A host thread does
+// not poll while it enqueues operations of other streams.
+void Replay::see_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
+  QueueState& state = queue_state(rank, queue);
+  if (program_.queues[queue].by_host && host_thread(rank, queue).free > machine_.loop().now())
+    return see_copy_at(rank, queue, number, host_thread(rank, queue).free);
+  const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
+  const program::Transfer transfer = (number == 0 ? copy.transfer : copy.beside[number - 1])(rank);
   if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
   if (--state.copies == 0) end_operation(rank, queue);
 }
@@ -391,7 +452,12 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
     observer_->operation({rank, queue, program::name_of(operation), reason, state.begin, now});
   }
   state.end = now;
-  if (runner(rank, operation) == Runner::cus) state.cus_wait = now;
+  if (polled_for(queue, operation)) {
+    HostThread& thread = host_thread(rank, queue);
+    --thread.under_way;
+    thread.polled = now;
+  }
+  if (runner(rank, operation) == Runner::cus || flag_by_command(rank, queue, operation)) state.cus_wait = now;
   state.started = false;
   ++state.next;
   schedule_next(rank, queue);

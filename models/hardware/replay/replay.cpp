@@ -231,10 +231,13 @@ void Replay::fire(std::uint64_t payload) {
       return;  // core::Flags schedules an event if it needs one
     case Event::delivered:
       return arrive(static_cast<std::uint32_t>(id));
-    case Event::copied: {
+    case Event::copied:
+    case Event::seen: {
       const std::uint64_t of_queue = id & ((std::uint64_t{1} << copy_number_shift) - 1);
-      return end_copy(static_cast<Rank>(of_queue / queues), static_cast<std::uint32_t>(of_queue % queues),
-                      static_cast<std::uint32_t>(id >> copy_number_shift));
+      const auto rank = static_cast<Rank>(of_queue / queues);
+      const auto queue = static_cast<std::uint32_t>(of_queue % queues);
+      const auto number = static_cast<std::uint32_t>(id >> copy_number_shift);
+      return event == Event::copied ? end_copy(rank, queue, number) : see_copy(rank, queue, number);
     }
   }
 }

@@ -83,12 +83,20 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     dispatch,
     raise,  // a signal or put arrives and raises its flag
     delivered,
-    copied
+    copied,
+    seen  // a host thread, or the stream's command that writes a flag, sees the end of a copy
   };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
-  // In the id of Event::copied, the bits below this one hold rank and queue. The bits from this one on hold the number
-  // of the copy in its operation.
+  // In the id of Event::copied and Event::seen, the bits below this one hold rank and queue. The bits from this one on
+  // hold the number of the copy in its operation.
   static constexpr unsigned copy_number_shift = 40;
+
+  // A thread of a host, which serves the streams `by_host`.
+  struct HostThread {
+    Time free;                    // when its last call ends
+    std::uint32_t under_way = 0;  // operations for whose end it polls
+    Time polled;                  // when it last saw the end of an operation
+  };
 
   // One kernel on one rank.
   struct KernelRun {
@@ -230,12 +238,18 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   }
   enum class Runner { none, cus, engine };  // what executes an operation
   Runner runner(Rank rank, const program::Operation& operation) const;
+  bool by_dma(Rank rank, const program::Operation& operation) const;
+  bool polled_for(std::uint32_t queue, const program::Operation& operation) const;
+  bool flag_by_command(Rank rank, std::uint32_t queue, const program::Operation& operation) const;
   bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
   void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
   void start_grid(std::uint32_t run);
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
+  void see_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
+  void see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at);
+  HostThread& host_thread(Rank rank, std::uint32_t queue);
   // True if stores of `rank` do not reach the destination of the copy. post() sends such a copy as a put of the host
   // thread that serves the NIC, and end_post() ends it.
   bool leaves_node(Rank rank, const program::Transfer& transfer) const;
@@ -328,13 +342,13 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::vector<Flight> flights_;
   std::vector<std::deque<HostCopy>> host_copies_;  // by rank
   std::vector<std::uint32_t> free_flights_;
-  std::vector<Time> host_threads_;       // by rank (or by queue and rank): when the host thread is free again
-  std::vector<part::Placement> placed_;  // scratch
-  std::vector<StandIn> stand_ins_;       // by operation; empty: every rank is simulated
-  std::vector<bool> by_itself_;          // by rank: executes a kernel that has a stand-in
-  std::vector<std::uint32_t> visits_;    // by rank: number of activities besides its kernels that use its GPU, or empty
-  std::uint64_t steps_ = 0;              // of all workgroups
-  core::Pulse* pulse_;                   // shows progress: gets the number of steps; null: nobody watches
+  std::vector<HostThread> host_threads_;  // by rank (or by queue and rank)
+  std::vector<part::Placement> placed_;   // scratch
+  std::vector<StandIn> stand_ins_;        // by operation; empty: every rank is simulated
+  std::vector<bool> by_itself_;           // by rank: executes a kernel that has a stand-in
+  std::vector<std::uint32_t> visits_;  // by rank: number of activities besides its kernels that use its GPU, or empty
+  std::uint64_t steps_ = 0;            // of all workgroups
+  core::Pulse* pulse_;                 // shows progress: gets the number of steps; null: nobody watches
   Result result_;
 };
 

@@ -113,7 +113,7 @@ class Maker {
     const std::string what = fmt::format("{}.{}", name_, name_of(which));
     const auto work = work_of(which);
     const Time before = work ? spec_.codec->call : Time{}, after = work ? spec_.codec->to_host : Time{};
-    if (before.ps > 0) stream.operations.emplace_back(program::Delay{what + "_call", before, set});
+    if (before.ps > 0) stream.operations.emplace_back(program::Delay{what + "_call", before, set, true});
     std::vector<codec::Part> parts;
     double most = 0;
     for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {

@@ -18,11 +18,12 @@ struct Path {
 
 Path inside(const machine::GpuSpec& gpu) {
   const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
-  // The value of first_command was measured between two events and includes their time; a host thread records no
-  // events.
-  const Time command = gpu.dma.first_command - gpu.host.event_pair;
-  return {(gpu.host.enqueue + command).seconds(),
-          std::max(0., command.seconds()) / static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
+  // The values of first_command and switch_command were measured between two events and include their time; a host
+  // thread records no events.
+  const Time command = std::max(Time{}, gpu.dma.first_command - gpu.host.event_pair);
+  return {(gpu.host.copy_time() + command + gpu.host.copy_seen).seconds(),
+          gpu.dma.switch_time(gpu.host.event_pair).seconds() /
+              static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
           std::min(gpu.dma.bandwidth.value, links)};
 }
 
@@ -52,7 +53,8 @@ struct Costs {
   // Returns the part of a hop, in seconds, that a rank's streams cannot overlap: the time of the engine or NIC, or the
   // host's time to enqueue a copy and `kernels` kernels, whichever is longer.
   double alone(bool leaves, int kernels) const {
-    return std::max(path(leaves).busy + wire(leaves), (1 + kernels) * system.node.gpu.host.enqueue.seconds());
+    return std::max(path(leaves).busy + wire(leaves),
+                    (system.node.gpu.host.copy_time() + system.node.gpu.host.enqueue * kernels).seconds());
   }
   double call(codec::Work work) const {
     const machine::GpuSpec& gpu = system.node.gpu;

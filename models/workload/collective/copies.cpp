@@ -17,9 +17,18 @@ struct Copies {
   bool wraps;
   Order order;
   Bytes bytes;  // size of one copy
+  std::optional<program::FlagBlock> arrived;
 
-  // Returns the copy of a rank in turn 1, 2, .... The copy has no bytes if the rank has nothing to send in this turn.
+  // Returns the copy of a rank in turn 1, 2, ..., with its flag. The copy has no bytes and no flag if the rank has
+  // nothing to send in this turn.
   Transfer at(Rank rank, Rank turn) const {
+    Transfer transfer = without_flag(rank, turn);
+    if (arrived && transfer.bytes.value > 0) transfer.flag = arrived->at(transfer.peer, turn - 1);
+    return transfer;
+  }
+
+ private:
+  Transfer without_flag(Rank rank, Rank turn) const {
     if (kind == Kind::send_recv) {
       if (!wraps && rank + offset >= ranks) return {rank, Bytes{}, program::no_flag};
       return {(rank + offset) % ranks, bytes, program::no_flag};
@@ -36,7 +45,14 @@ void append_copies(builder::Builder& build, const Collective& c, const std::stri
   const Rank ranks = build.ranks();
   const bool one = c.kind == Kind::send_recv;
   const Bytes one_copy{c.kind == Kind::all_to_all ? cut(c.bytes.value, ranks).each : c.bytes.value};
-  const Copies copies{c.kind, ranks, c.root, c.offset, c.wraps, c.method.order, one_copy};
+  std::optional<program::FlagBlock> arrived;
+  if (c.method.flags && ranks > 1) {
+    const std::string array = name + ".arrived";
+    arrived = build.program.add_flags({array, ranks - 1, [array](Rank rank, std::uint32_t) {
+                                         return std::pair{rank, array};
+                                       }});
+  }
+  const Copies copies{c.kind, ranks, c.root, c.offset, c.wraps, c.method.order, one_copy, arrived};
   std::vector<std::function<Transfer(Rank)>> turns;
   for (Rank turn = 1; turn < (one ? 2 : ranks); ++turn)
     turns.emplace_back([copies, turn](Rank rank) { return copies.at(rank, turn); });

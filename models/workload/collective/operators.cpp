@@ -91,6 +91,10 @@ void describe_method(Describer<Spec>& d) {
           "two ranks send to the same peer; ascending: 0, 1, ...")
       .choices({{"rotated", Order::rotated}, {"ascending", Order::ascending}})
       .or_default();
+  d.field("flags", &Spec::flags,
+          "With engine dma: true: a command of the queue raises a flag at the receiver after each copy, as kernels need "
+          "that wait for single copies")
+      .or_default();
   d.field("own_share", &Spec::own_share,
           "Whether a rank copies its own share of the input to the output; auto: engine cu copies it, and the other "
           "engines take it to be in place")
