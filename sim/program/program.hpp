@@ -213,7 +213,9 @@ struct Delay {
   std::string name;
   Time duration;
   RankSet ranks{};
-  bool by_thread = false;  // in a stream of a host thread (Queue::by_host): the thread is busy meanwhile
+  // What the host thread does in a stream that it serves (Queue::by_host): it makes a call, or it polls, and when the
+  // delay is over it finds the end of the operation before (HostSpec::query).
+  enum class Thread : std::uint8_t { waits, calls, polls } thread = Thread::waits;
 };
 
 using Operation = std::variant<Kernel, Copy, Wait, Signal, Delay>;

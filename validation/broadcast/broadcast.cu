@@ -177,16 +177,16 @@ std::FILE* open_file(const std::string& path) {
   return file;
 }
 
-// Times of sends by rank 0, in us.
-struct Sends {
-  std::vector<double> call, known;
+// Times of steps of rank 0, in us. Of the queries of a stream: `polls` found it busy, `last` found the end.
+struct Times {
+  std::vector<double> call, known, polls, last;
 };
 
 // Sends the chunks of `b`, of which the L2 holds nothing, over `streams` streams, as a rank's host thread does: the
 // thread polls the streams in turn and starts the next chunk on a stream that has ended. With one stream, adds a time
 // to `known` for each chunk but the first, or for the only one. With more, adds the time of all chunks over their
 // number.
-void send_chunks(Bench& bench, const Broadcast& b, int streams, Sends& sends) {
+void send_chunks(Bench& bench, const Broadcast& b, int streams, Times& times) {
   bench.evict();
   std::vector<double> began(size_t(streams), 0);
   int next = 0, open = 0;
@@ -195,19 +195,22 @@ void send_chunks(Bench& bench, const Broadcast& b, int streams, Sends& sends) {
     Stream& stream = bench.chain.stream(0, s);
     double& own = began[size_t(s)];
     if (stream.busy) {
-      if (!stream.idle()) continue;
+      const double asked = now_seconds();
+      const bool idle = stream.idle();
+      (idle ? times.last : times.polls).push_back((now_seconds() - asked) * 1e6);
+      if (!idle) continue;
       stream.busy = false;
       --open;
-      if (streams == 1 && (next > 1 || b.chunks == 1)) sends.known.push_back((now_seconds() - own) * 1e6);
+      if (streams == 1 && (next > 1 || b.chunks == 1)) times.known.push_back((now_seconds() - own) * 1e6);
     }
     if (next == b.chunks) continue;
     own = now_seconds();
     stream.enqueue(b, {Action::send_plain, next++}, nullptr);
-    sends.call.push_back((now_seconds() - own) * 1e6);
+    times.call.push_back((now_seconds() - own) * 1e6);
     stream.busy = true;
     ++open;
   }
-  if (streams > 1) sends.known.push_back((now_seconds() - begin) * 1e6 / b.chunks);
+  if (streams > 1) times.known.push_back((now_seconds() - begin) * 1e6 / b.chunks);
 }
 
 // Times single steps on a rank that does nothing else. Writes two times of each step in us: of the host's call, and
@@ -223,18 +226,20 @@ void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, in
       "plain ones of the step; send: from rank 0 to rank 1, of bytes / ratio. *_first: after the L2 was filled with "
       "other data; send_next: the next of 16 chunks; send_on_two, send_on_four: 16 chunks over so many streams, "
       "known_us "
-      "is the time of all chunks over their number; nothing: a broadcast to no other rank\n"
+      "is the time of all chunks over their number; query: of a stream of send_next, call_us if it is busy, known_us "
+      "if it "
+      "has ended; nothing: a broadcast to no other rank\n"
       "step,link,ratio,bytes,call_us,known_us,known_p10_us,known_p90_us\n",
       kCalls);
   CUDA_CHECK(cudaSetDevice(0));
   bench.use_data(0);
   Stream& stream = bench.chain.stream(0);
-  const auto write = [&](const char* name, const char* link, int rate, int64_t bytes, const Sends& of) {
+  const auto write = [&](const char* name, const char* link, int rate, int64_t bytes, const Times& of) {
     std::fprintf(file, "%s,%s,%d,%lld,%.2f,%.2f,%.2f,%.2f\n", name, link, 32 / rate, static_cast<long long>(bytes),
                  quantile(of.call, 0.5), quantile(of.known, 0.5), quantile(of.known, 0.1), quantile(of.known, 0.9));
   };
   const auto measure = [&](const char* name, const Broadcast& b, Action action, Codec* codec, bool first = false) {
-    Sends of;
+    Times of;
     for (int i = 0; i < kCallsBefore + kCalls; ++i) {
       if (first) bench.evict();
       const double begin = now_seconds();
@@ -272,9 +277,11 @@ void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, in
       Broadcast b;
       b.bytes = bytes * chunks;
       b.chunks = chunks;
-      Sends of;
+      Times of;
       for (int i = 0; i < kCalls; ++i) send_chunks(bench, b, streams, of);
       write(name, kLinkNames[size_t(b.link)].c_str(), b.rate, bytes, of);
+      if (streams == 1 && chunks > 1)
+        write("query", kLinkNames[size_t(b.link)].c_str(), b.rate, bytes, {of.polls, of.last});
     };
     send("send_first", 1, 1);
     send("send_next", kChunks, 1);
@@ -284,7 +291,7 @@ void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, in
   Broadcast nothing;
   nothing.ranks = 1;
   nothing.bytes = kMib;
-  Sends of;
+  Times of;
   for (int i = 0; i < kCalls; ++i) {
     of.call.push_back(0);
     of.known.push_back(bench.chain.run(nothing, nullptr));

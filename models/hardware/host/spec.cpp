@@ -19,6 +19,10 @@ void HostSpec::describe(config::Describer<HostSpec>& d) {
           "Interval at which a queue checks whether an operation has ended, if the next operation runs on another "
           "engine (a kernel after a DMA copy, or a DMA copy after a kernel); absent: the queue sees the end at once")
       .positive();
+  d.field("query", &HostSpec::query,
+          "Host time of the query of a queue that finds the end of an operation: a host thread that serves several "
+          "streams finds one end after the other")
+      .or_default();
   d.field("copy_seen", &HostSpec::copy_seen,
           "Time from the end of a copy by a DMA engine until a host thread that polls for the end has seen it")
       .or_default();

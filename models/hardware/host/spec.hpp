@@ -22,6 +22,7 @@ struct HostSpec {
   // Interval at which a queue polls for the end of an operation if the next operation runs on different hardware: a
   // kernel after a copy by a DMA engine, or the other way round. Absent: the queue sees the end at once.
   std::optional<Time> poll_interval{};
+  Time query{};       // host time of the query of a queue that finds the end of an operation
   Time copy_seen{};   // from the end of a copy by a DMA engine until a host thread that polls for it has seen it
   Time event_pair{};  // time that two events recorded in a queue add to the kernels between them
   Time copy_time() const { return copy_enqueue.value_or(enqueue); }

@@ -152,7 +152,7 @@ TEST(HostThread, AThreadThatCallsSeesNothing) {
   system.node.gpu.host.enqueue = micro(2);
   Program program(2);
   program.queues = {queue("main", {}), queue("main.thread", {copy("own", 1e6, [](Rank rank) { return rank ^ 1U; })}),
-                    queue("main.other", {program::Delay{"call", micro(30), {}, true}})};
+                    queue("main.other", {program::Delay{"call", micro(30), {}, program::Delay::Thread::calls}})};
   for (const int stream : {1, 2}) {
     program.queues[stream].stream_of = 0;
     program.queues[stream].by_host = true;
@@ -160,11 +160,29 @@ TEST(HostThread, AThreadThatCallsSeesNothing) {
   EXPECT_EQ(run(system, program).end, micro(2 + 30));
 }
 
+// One thread serves two streams, with a copy that ends at 22 us and operations that end at 20 and 22 us. A query that
+// finds an end takes 3 us. The thread finds the first end at once, because it polled, and the others at 23 and 26 us.
+TEST(HostThread, AThreadFindsOneEndAfterTheOther) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.enqueue = micro(2);
+  system.node.gpu.host.query = micro(3);
+  const auto peer = [](Rank rank) { return rank ^ 1U; };
+  Program program(2);
+  program.queues = {queue("main", {}), queue("main.one", {copy("one", 1e6, peer)}),
+                    queue("main.two", {program::Delay{"seen", micro(20), {}, program::Delay::Thread::polls},
+                                       program::Delay{"seen", micro(2), {}, program::Delay::Thread::polls}})};
+  for (const int stream : {1, 2}) {
+    program.queues[stream].stream_of = 0;
+    program.queues[stream].by_host = true;
+  }
+  EXPECT_EQ(run(system, program).queue_end[0], micro(26));
+}
+
 // A command of the stream writes the flags. It polls every 8 us for the end of the copy, from the end of its last
 // operation on. The next copy reads its command when the flag is written.
 TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   machine::SystemSpec system = example_system(2);
-  system.node.gpu.host = {.event_pair = micro(4)};
+  system.node.gpu.host.event_pair = micro(4);
   const auto peer = [](Rank rank) { return rank ^ 1U; };
   Program program(2);
   const program::FlagBlock there = flag_of(program);

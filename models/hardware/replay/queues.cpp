@@ -144,7 +144,8 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
 }
 
 // Lets a host thread enqueue the next operation of a stream, when it has time. Kernels, copies without a NIC, and
-// delays `by_thread` take its time. A thread that polls for the end of other operations enqueues a copy faster.
+// delays that stand for calls take its time. A thread that polls for the end of other operations enqueues a copy
+// faster.
 void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
@@ -153,7 +154,8 @@ void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   HostThread& thread = host_thread(rank, queue);
   const Time now = machine_.loop().now();
   Time at = std::max(now, machine_.site().uneven().start_of(rank));
-  if (const auto* delay = std::get_if<program::Delay>(&operation); delay != nullptr && delay->by_thread) {
+  const auto* delay = std::get_if<program::Delay>(&operation);
+  if (delay != nullptr && delay->thread == program::Delay::Thread::calls) {
     at = std::max(at, thread.free);
     thread.free = at + delay->duration;
   } else if (std::holds_alternative<program::Signal>(operation)) {
@@ -422,12 +424,20 @@ void Replay::see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, T
   machine_.loop().calendar().schedule(at, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
 }
 
-// Called when the host thread or the command that raises a copy's flag has seen the end of the copy. A host thread does
-// not poll while it enqueues operations of other streams.
+// Returns when the host thread that serves the queue has found an end that it could find now. Before, it may make other
+// calls and queries. The query itself has begun before now if the thread was free.
+Time Replay::found(Rank rank, std::uint32_t queue) {
+  return std::max(machine_.loop().now(), host_thread(rank, queue).free + machine_.gpu().host.query);
+}
+
+// Called when the host thread or the command that raises a copy's flag can see the end of the copy.
 void Replay::see_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   QueueState& state = queue_state(rank, queue);
-  if (program_.queues[queue].by_host && host_thread(rank, queue).free > machine_.loop().now())
-    return see_copy_at(rank, queue, number, host_thread(rank, queue).free);
+  if (program_.queues[queue].by_host) {
+    const Time at = found(rank, queue);
+    if (at > machine_.loop().now()) return see_copy_at(rank, queue, number, at);
+    host_thread(rank, queue).free = at;
+  }
   const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
   const program::Transfer transfer = (number == 0 ? copy.transfer : copy.beside[number - 1])(rank);
   if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
@@ -438,6 +448,15 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const Time now = machine_.loop().now();
   const program::Operation& operation = program_.queues[queue].operations[state.next];
+  const auto* delay = std::get_if<program::Delay>(&operation);
+  if (program_.queues[queue].by_host && delay != nullptr && delay->thread == program::Delay::Thread::polls) {
+    const Time at = found(rank, queue);
+    if (at > now) {
+      machine_.loop().calendar().schedule(at, *this, pack(Event::end, rank * program_.queues.size() + queue));
+      return;
+    }
+    host_thread(rank, queue).free = at;
+  }
   if (!stand_ins_.empty() && std::holds_alternative<program::Kernel>(operation)) ends_by_itself(state.run);
   OperationTimes& times = result_.operations[operation_index(queue, state.next)];
   times.begin = std::min(times.begin, state.begin);

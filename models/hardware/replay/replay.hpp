@@ -249,6 +249,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   void see_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   void see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at);
+  Time found(Rank rank, std::uint32_t queue);
   HostThread& host_thread(Rank rank, std::uint32_t queue);
   // True if stores of `rank` do not reach the destination of the copy. post() sends such a copy as a put of the host
   // thread that serves the NIC, and end_post() ends it.

@@ -12,6 +12,7 @@ namespace moire::chunked {
 namespace {
 
 using codec::Work;
+using Thread = program::Delay::Thread;
 using program::FlagRef;
 using program::RankSet;
 
@@ -113,7 +114,7 @@ class Maker {
     const std::string what = fmt::format("{}.{}", name_, name_of(which));
     const auto work = work_of(which);
     const Time before = work ? spec_.codec->call : Time{}, after = work ? spec_.codec->to_host : Time{};
-    if (before.ps > 0) stream.operations.emplace_back(program::Delay{what + "_call", before, set, true});
+    if (before.ps > 0) stream.operations.emplace_back(program::Delay{what + "_call", before, set, Thread::calls});
     std::vector<codec::Part> parts;
     double most = 0;
     for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {
@@ -136,7 +137,7 @@ class Maker {
       std::visit([&set](auto& one) { one.ranks = set; }, operation);
       stream.operations.push_back(std::move(operation));
     }
-    if (after.ps > 0) stream.operations.emplace_back(program::Delay{what + "_seen", after, set});
+    stream.operations.emplace_back(program::Delay{what + "_seen", after, set, Thread::polls});
   }
 
   bool is_possible(Call which) const {
