@@ -247,6 +247,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
+  static Time first_poll(Time since, std::optional<Time> interval, Time end);
   void see_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   void see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at);
   Time found(Rank rank, std::uint32_t queue);

@@ -1,0 +1,152 @@
+// Starts copies, and ends them: when the bytes have arrived, and when a host thread or a command has seen that.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "models/hardware/replay/replay.hpp"
+
+namespace moire::replay {
+
+// Returns `end` without an interval, else the first of `since` + n x interval (n = 0, 1, ...) that is not before `end`.
+Time Replay::first_poll(Time since, std::optional<Time> interval, Time end) {
+  if (!interval || end <= since) return interval ? since : end;
+  return since + *interval * ((end.ps - since.ps + interval->ps - 1) / interval->ps);
+}
+
+Replay::HostThread& Replay::host_thread(Rank rank, std::uint32_t queue) {
+  return host_threads_[(own_host_ ? program_.family(queue) * machine_.ranks() : 0) + rank];
+}
+
+void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy) {
+  QueueState& state = queue_state(rank, queue);
+  const Time ready = state.ready;
+  std::vector<std::pair<std::uint32_t, program::Transfer>> transfers{{0, copy.transfer(rank)}};
+  for (std::uint32_t i = 0; i < copy.beside.size(); ++i) {
+    const program::Transfer transfer = copy.beside[i](rank);
+    if (transfer.bytes.value > 0) transfers.emplace_back(i + 1, transfer);
+  }
+  state.copies = static_cast<std::uint32_t>(transfers.size());
+  // The host enqueues the copies one after the other. This delays a copy only if its turn comes before it is enqueued.
+  const Time enqueue = machine_.gpu().host.copy_time();
+  for (const auto& [number, transfer] : transfers)
+    submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));
+}
+
+void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,
+                    Time ready) {
+  if (leaves_node(rank, transfer)) return post(rank, queue, transfer, number);
+  if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
+  visit(transfer.peer);
+  const bool by_host = program_.queues[queue].by_host;  // a host thread records no events
+  const std::uint64_t id = rank * program_.queues.size() + queue;
+  const part::CopyRequest request{.copy = {.rank = rank,
+                                           .peer = transfer.peer,
+                                           .bytes = transfer.bytes,
+                                           .queue = program_.family(queue),
+                                           .ratio = transfer.ratio},
+                                  .stream = orders_[queue].stream,
+                                  .ready = ready,
+                                  .without_events = by_host ? machine_.gpu().host.event_pair : Time{},
+                                  .sink = this,
+                                  .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)};
+  if (transfer.ratio > 0) return decompressors_.submit(request);
+  copies_.submit(request);
+}
+
+bool Replay::leaves_node(Rank rank, const program::Transfer& transfer) const {
+  return transfer.peer != rank && !machine_.reach().stores(rank, transfer.peer);
+}
+
+// Sends a copy to another node as a put of the host thread that serves the NIC. An empty copy is sent as one byte.
+void Replay::post(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number) {
+  const Bytes bytes{std::max(transfer.bytes.value, 1.0)};
+  ++result_.traffic.puts;
+  result_.traffic.put_bytes = result_.traffic.put_bytes + bytes;
+  puts_.put({.source = rank,
+             .destination = transfer.peer,
+             .sender = rank,
+             .receiver = transfer.peer,
+             .queue = program_.family(queue),
+             .queue_pair = queue,
+             .bytes = bytes,
+             .proxied = true,
+             .told = this,
+             .payload = pack(Event::copied,
+                             std::uint64_t{number} << copy_number_shift | (rank * program_.queues.size() + queue))});
+}
+
+void Replay::end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
+                      const std::function<program::Transfer(Rank)>& transfer_of) {
+  program::FlagRef flag = transfer.flag;
+  // If the flag's rank is not simulated (folding), raises the flag of the copy that this copy stands for.
+  if (machine_.images() > 1 && flag != program::no_flag) {
+    const Rank away = program_.place_of(flag).rank / machine_.ranks() * machine_.ranks();
+    flag = transfer_of((rank + program_.ranks() - away) % program_.ranks()).flag;
+  }
+  if (observer_ != nullptr) {
+    observer_->put({rank, transfer.peer, program::no_cu, Bytes{std::max(transfer.bytes.value, 1.0)}, flag,
+                    fmt::format("NIC {}", puts_.endpoint_of(rank)), queue_state(rank, queue).begin,
+                    machine_.loop().now(), program::no_rank});
+  }
+  if (flag != program::no_flag) flags_.raise(flag);
+}
+
+void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
+  QueueState& state = queue_state(rank, queue);
+  const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
+  const auto& transfer_of = number == 0 ? copy.transfer : copy.beside[number - 1];
+  const program::Transfer transfer = transfer_of(rank);
+  if (leaves_node(rank, transfer)) {
+    end_post(rank, queue, transfer, transfer_of);
+    if (--state.copies == 0) end_operation(rank, queue);
+    return;
+  }
+  part::Copies::Finished done{};
+  if (transfer.ratio > 0) {
+    done = decompressors_.finished(rank);
+    // In a timeline, the tracks of decompression engines follow those of the DMA engines.
+    done.engine += static_cast<std::uint32_t>(machine_.gpu().dma.engines);
+  } else {
+    done = copies_.finished(rank, program_.family(queue));
+  }
+  if (observer_ != nullptr) {
+    observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
+  }
+  if (!visits_.empty()) --visits_[transfer.peer];
+  const host::HostSpec& host = machine_.gpu().host;
+  const Time now = machine_.loop().now();
+  if (transfer.ratio > 0) return see_copy(rank, queue, number);
+  if (program_.queues[queue].by_host) return see_copy_at(rank, queue, number, now + host.copy_seen);
+  if (transfer.flag == program::no_flag || !host.poll_interval || copied_by_kernel(rank, copy))
+    return see_copy(rank, queue, number);
+  see_copy_at(rank, queue, number, first_poll(state.cus_wait, host.poll_interval, now + machine_.gpu().dma.completion));
+}
+
+void Replay::see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at) {
+  const std::uint64_t id = rank * program_.queues.size() + queue;
+  machine_.loop().calendar().schedule(at, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
+}
+
+// Returns when the host thread that serves the queue has found an end that it could find now. Before, it may make other
+// calls and queries. The query itself has begun before now if the thread was free.
+Time Replay::found(Rank rank, std::uint32_t queue) {
+  return std::max(machine_.loop().now(), host_thread(rank, queue).free + machine_.gpu().host.query);
+}
+
+// Called when the host thread or the command that raises a copy's flag can see the end of the copy.
+void Replay::see_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
+  QueueState& state = queue_state(rank, queue);
+  if (program_.queues[queue].by_host) {
+    const Time at = found(rank, queue);
+    if (at > machine_.loop().now()) return see_copy_at(rank, queue, number, at);
+    host_thread(rank, queue).free = at;
+  }
+  const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
+  const program::Transfer transfer = (number == 0 ? copy.transfer : copy.beside[number - 1])(rank);
+  if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
+  if (--state.copies == 0) end_operation(rank, queue);
+}
+
+}  // namespace moire::replay
