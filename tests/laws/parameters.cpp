@@ -106,6 +106,9 @@ constexpr Direction directions[] = {
     {"scale_up_port.fence", Better::less},
 
     {"host.enqueue", Better::less},
+    {"host.copy_enqueue", Better::less},
+    {"host.query", Better::less},
+    {"host.copy_seen", Better::less},
     {"host.kernel_start", Better::less},
     {"host.queue_gap", Better::less},
     {"host.poll_interval", Better::less},  // only by integer factors, so that no poll comes later
