@@ -88,7 +88,7 @@ Values chunked(const SystemSpec& system, const Parameters& parameters) {
 }
 
 // The benchmark loads from the peer, and the flags are in the own memory. The model stores to the peer, with flags in
-// the peer's memory; both take the same time.
+// the peer's memory, and takes the same times for both.
 Values flagged(const SystemSpec& system, const Parameters& parameters) {
   need_gpus(system, 2);
   const auto copies = static_cast<std::uint32_t>(count(parameters, "copies"));

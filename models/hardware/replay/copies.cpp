@@ -117,8 +117,9 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   if (!visits_.empty()) --visits_[transfer.peer];
   const host::HostSpec& host = machine_.gpu().host;
   const Time now = machine_.loop().now();
+  if (program_.queues[queue].by_host)
+    return see_copy_at(rank, queue, number, find(rank, queue, transfer.ratio > 0 ? now : now + host.copy_seen));
   if (transfer.ratio > 0) return see_copy(rank, queue, number);
-  if (program_.queues[queue].by_host) return see_copy_at(rank, queue, number, now + host.copy_seen);
   if (transfer.flag == program::no_flag || !host.poll_interval || copied_by_kernel(rank, copy))
     return see_copy(rank, queue, number);
   see_copy_at(rank, queue, number, first_poll(state.cus_wait, host.poll_interval, now + machine_.gpu().dma.completion));
@@ -129,20 +130,16 @@ void Replay::see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, T
   machine_.loop().calendar().schedule(at, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
 }
 
-// Returns when the host thread that serves the queue has found an end that it could find now. Before, it may make other
-// calls and queries. The query itself has begun before now if the thread was free.
-Time Replay::found(Rank rank, std::uint32_t queue) {
-  return std::max(machine_.loop().now(), host_thread(rank, queue).free + machine_.gpu().host.query);
+// Lets the host thread that serves the queue find an end that it can see at time `seen`. Returns when its query ends: a
+// thread makes its calls and queries in the order in which they could begin, and a free thread has begun before `seen`.
+Time Replay::find(Rank rank, std::uint32_t queue, Time seen) {
+  Time& free = host_thread(rank, queue).free;
+  return free = std::max(seen, free + machine_.gpu().host.query);
 }
 
-// Called when the host thread or the command that raises a copy's flag can see the end of the copy.
+// Called when the host thread or the command that raises a copy's flag has seen the end of the copy.
 void Replay::see_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   QueueState& state = queue_state(rank, queue);
-  if (program_.queues[queue].by_host) {
-    const Time at = found(rank, queue);
-    if (at > machine_.loop().now()) return see_copy_at(rank, queue, number, at);
-    host_thread(rank, queue).free = at;
-  }
   const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
   const program::Transfer transfer = (number == 0 ? copy.transfer : copy.beside[number - 1])(rank);
   if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);

@@ -178,6 +178,25 @@ TEST(HostThread, AThreadFindsOneEndAfterTheOther) {
   EXPECT_EQ(run(system, program).queue_end[0], micro(26));
 }
 
+// Calls do not overtake a query that could begin before them. The copy ends at 22 us, while the other stream makes one
+// call of 10 us after the other. The thread finds the end after at most one more call, not after all of them.
+TEST(HostThread, CallsDoNotOvertakeAQuery) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.enqueue = micro(2);
+  system.node.gpu.host.query = micro(3);
+  const program::Delay call{"call", micro(10), {}, program::Delay::Thread::calls};
+  Program program(2);
+  program.queues = {queue("main", {}), queue("main.thread", {copy("own", 1e6, [](Rank rank) { return rank ^ 1U; })}),
+                    queue("main.other", {call, call, call, call, call})};
+  for (const int stream : {1, 2}) {
+    program.queues[stream].stream_of = 0;
+    program.queues[stream].by_host = true;
+  }
+  const Result result = run(system, program);
+  EXPECT_LE(result.operations[0].end, micro(22 + 10 + 3));
+  EXPECT_EQ(result.queue_end[0], micro(2 + 5 * 10 + 3));
+}
+
 // A command of the stream writes the flags. It polls every 8 us for the end of the copy, from the end of its last
 // operation on. The next copy reads its command when the flag is written.
 TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {

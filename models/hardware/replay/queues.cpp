@@ -304,12 +304,13 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
   const program::Operation& operation = program_.queues[queue].operations[state.next];
   const auto* delay = std::get_if<program::Delay>(&operation);
   if (program_.queues[queue].by_host && delay != nullptr && delay->thread == program::Delay::Thread::polls) {
-    const Time at = found(rank, queue);
-    if (at > now) {
-      machine_.loop().calendar().schedule(at, *this, pack(Event::end, rank * program_.queues.size() + queue));
+    if (!state.searched) {
+      state.searched = true;
+      machine_.loop().calendar().schedule(find(rank, queue, now), *this,
+                                          pack(Event::end, rank * program_.queues.size() + queue));
       return;
     }
-    host_thread(rank, queue).free = at;
+    state.searched = false;
   }
   if (!stand_ins_.empty() && std::holds_alternative<program::Kernel>(operation)) ends_by_itself(state.run);
   OperationTimes& times = result_.operations[operation_index(queue, state.next)];

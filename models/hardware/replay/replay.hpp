@@ -159,6 +159,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time begin;
     Time end;                  // of the operation that ended last
     std::uint32_t copies = 0;  // parts of the copy operation that have not ended
+    bool searched = false;     // the host thread has begun the query that finds the end of operation `next`
     // engine_waits: when the queue's first operation began; if it is a kernel, host.event_pair before its first
     // workgroup. A DMA engine whose copy follows a kernel polls for the end of the kernel at times that are counted
     // from engine_waits. cus_wait: when the CUs' last operation of the queue ended. From then on, the CUs poll for the
@@ -250,7 +251,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   static Time first_poll(Time since, std::optional<Time> interval, Time end);
   void see_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   void see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at);
-  Time found(Rank rank, std::uint32_t queue);
+  Time find(Rank rank, std::uint32_t queue, Time seen);
   HostThread& host_thread(Rank rank, std::uint32_t queue);
   // True if stores of `rank` do not reach the destination of the copy. post() sends such a copy as a put of the host
   // thread that serves the NIC, and end_post() ends it.
