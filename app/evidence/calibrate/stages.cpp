@@ -135,21 +135,20 @@ bool loaded_copy(const microbench::Parameters& p, const Context&) {
 bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
 }
-// True for grids of several waves that move so many bytes that the start and the end of the grid are negligible, as in
-// typical kernels. (In a grid of one wave, the last workgroups work alone.) Grids of more than `most_workgroups` are
-// not needed: they give the same result and take longer to simulate. The limit is 2048 workgroups, or 8192 if the
-// stored bytes are at least 20 % of the gathered bytes, because no smaller grid has so many stores.
-bool long_gather(const microbench::Parameters& p, const Context& context, double most_workgroups) {
-  constexpr double moved_long = 512 * 1024 * 1024;
-  return parameter(p, "wgs") > context.sms() * parameter(p, "wgs_per_sm") && parameter(p, "wgs") <= most_workgroups &&
+// True for grids of at least 15 waves that move so many bytes that the start and the end of the grid are negligible, as
+// in typical kernels. (In the last wave, SMs that are faster than others idle.) Grids of more than 8192 workgroups are
+// not needed: they give the same result and take longer to simulate.
+bool long_gather(const microbench::Parameters& p, const Context& context) {
+  constexpr double moved_long = 512 * 1024 * 1024, waves = 15, most_workgroups = 8192;
+  return parameter(p, "wgs") >= waves * context.sms() * parameter(p, "wgs_per_sm") &&
+         parameter(p, "wgs") <= most_workgroups &&
          parameter(p, "wgs") * parameter(p, "gather_bytes") > moved_long && from_memory(p, context);
 }
 bool long_gather_alone(const microbench::Parameters& p, const Context& context) {
-  return parameter(p, "store_bytes") == 0 && long_gather(p, context, 2048);
+  return parameter(p, "store_bytes") == 0 && long_gather(p, context);
 }
 bool long_gather_with_stores(const microbench::Parameters& p, const Context& context) {
-  const double share = parameter(p, "store_bytes") / parameter(p, "gather_bytes");
-  return share > 0 && long_gather(p, context, share < 0.2 ? 2048 : 8192);
+  return parameter(p, "store_bytes") > 0 && long_gather(p, context);
 }
 bool in_cache(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
@@ -348,13 +347,15 @@ const std::vector<Stage>& stages() {
        {{"hbm.write_cost", 0.1, 10, {}, usually(1)}},
        {{"hbm_write", "bandwidth", several}}},
       {"memory_copies",
-       "reads and writes that alternate, half of each, few writes among many reads and stores between gathers, against "
-       "both alone",
+       "reads and writes that alternate, half of each and few writes among many reads, against both alone",
        {{"hbm.turnaround", 0, 4, {}, usually(0.2)}, {"hbm.turnaround_exponent", 0.01, 1, {}, usually(0.5)}},
        {{"hbm_copy", "bandwidth", several},
-        {"gather_length", "time", long_gather_with_stores, 32},
         {"loaded_latency", "background_bandwidth", loaded_copy},
         {"loaded_latency", "background_bandwidth", loaded_peer_copy, 6}}},
+      {"memory_gathers",
+       "workgroups that gather random rows and then store, against gathers alone",
+       {{"hbm.turnaround_gathers", 0, 1, {}, usually(0.5)}},
+       {{"gather_length", "time", long_gather_with_stores}}},
       {"cached_rows",
        "random rows of a footprint beyond the cache: rates above the memory's come from cached rows",
        {{"l2.usable_share", 0.01, 1, {}, usually(0.5)}},

@@ -28,6 +28,11 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
           "kernels: reads and writes then come in long runs")
       .range(0, 1)
       .or_default();
+  d.field("turnaround_gathers", &HbmSpec::turnaround_gathers,
+          "Share of the turnaround that remains if workgroups load random rows and store results one behind the other, "
+          "as in embedding kernels: only the writes then come in long runs")
+      .range(0, 1)
+      .or_default();
   d.field("access_granularity", &HbmSpec::access_granularity, "Bytes that are fetched for any smaller random access")
       .positive();
   d.field("random_access_cost", &HbmSpec::random_access_cost,

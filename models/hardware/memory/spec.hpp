@@ -21,6 +21,7 @@ struct HbmSpec {
   double turnaround = 0;
   double turnaround_exponent = 1;
   double turnaround_in_order = 1;  // factor on turnaround if all workgroups walk through memory together
+  double turnaround_gathers = 1;   // the same if workgroups load random rows and only their stores walk together
   Bytes access_granularity;        // a random access fetches a multiple of this
   Bytes random_access_cost;        // HBM time of a random access besides its bytes, expressed in bytes
   Time unloaded_latency;
