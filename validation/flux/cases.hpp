@@ -14,7 +14,7 @@ enum class Mode {
   reduce,          // the reduction of rs_store alone
   rs_nccl,         // the GEMM of cuBLASLt, then NCCL's reduce-scatter
   reduce_scatter,  // NCCL's reduce-scatter alone
-  ag_copy,         // AllGather + GEMM: copy engines pull rows of A, and tiles wait for the flags of their rows
+  ag_copy,         // AllGather + GEMM: copy engines send rows of A, and tiles wait for the flags of their rows
   ag_push,         // workgroups of the GEMM kernel store rows of A to the peers
   copies,          // the copies and flags of ag_copy alone
   ag_nccl,         // NCCL's all-gather, then the GEMM of cuBLASLt

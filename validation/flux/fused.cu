@@ -38,8 +38,8 @@ class FusedOperator : public Operator {
   void enqueue(const std::vector<cudaStream_t>& streams) override {
     for (int r = 0; r < gpus(); ++r) {
       CUDA_CHECK(cudaSetDevice(r));
-      if (case_.mode == Mode::ag_copy) pull_beside(r, streams[size_t(r)]);
-      if (case_.mode == Mode::copies) pull(r, streams[size_t(r)]);
+      if (case_.mode == Mode::ag_copy) push_beside(r, streams[size_t(r)]);
+      if (case_.mode == Mode::copies) push(r, streams[size_t(r)]);
       if (case_.mode != Mode::copies && case_.mode != Mode::reduce)
         launch_gemm(way(), recorder_ != nullptr, arguments_[size_t(r)], workgroups(), streams[size_t(r)]);
       if (way() == Way::store) launch_reduce(reduction(r), kReducers, streams[size_t(r)]);
@@ -132,27 +132,28 @@ class FusedOperator : public Operator {
     return {own.parts, own.out, own.counters, case_.n, rank, gpus(), gemm.block_rows, gemm.order, own.gave_up};
   }
 
-  // Enqueues pull() on a second stream, which begins when `stream` reaches this point.
-  void pull_beside(int rank, cudaStream_t stream) {
+  // Enqueues push() on a second stream, which begins when `stream` reaches this point.
+  void push_beside(int rank, cudaStream_t stream) {
     const FusedMemory::Gpu& own = memory_.of(rank);
     CUDA_CHECK(cudaEventRecord(own.begin, stream));
     CUDA_CHECK(cudaStreamWaitEvent(own.copies, own.begin, 0));
-    pull(rank, own.copies);
+    push(rank, own.copies);
   }
 
-  // Enqueues the copies of all other ranks' rows of A, from the next rank around the ring, and sets a flag after each
-  // chunk.
-  void pull(int rank, cudaStream_t stream) {
+  // Enqueues the copies of the rank's rows of A to all other ranks, from the previous rank around the ring, which needs
+  // these rows first. Sets a flag at the receiver after each chunk. A copy by an engine must start at its source: if a
+  // rank copies rows of other GPUs to itself, the engines of those GPUs copy, in the order in which the host enqueued
+  // the copies of all ranks, and a copy that waits for the one before it in its stream blocks the engine.
+  void push(int rank, cudaStream_t stream) {
     using Write = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
     static const auto write = reinterpret_cast<Write>(driver_function("cuStreamWriteValue32", 12000));
-    const FusedMemory::Gpu& own = memory_.of(rank);
     const int64_t elements = int64_t{block_rows() / case_.chunks} * case_.k;
     for (int p = 1; p < gpus(); ++p) {
-      const int peer = (rank + p) % gpus();
-      for (int chunk = peer * case_.chunks; chunk < (peer + 1) * case_.chunks; ++chunk) {
-        CUDA_CHECK(cudaMemcpyPeerAsync(a(rank) + chunk * elements, rank, a(peer) + chunk * elements, peer,
+      const int peer = (rank + gpus() - p) % gpus();
+      for (int chunk = rank * case_.chunks; chunk < (rank + 1) * case_.chunks; ++chunk) {
+        CUDA_CHECK(cudaMemcpyPeerAsync(a(peer) + chunk * elements, peer, a(rank) + chunk * elements, rank,
                                        size_t(elements) * 2, stream));
-        const CUresult status = write(stream, reinterpret_cast<CUdeviceptr>(own.flags + chunk), 1, 0);
+        const CUresult status = write(stream, reinterpret_cast<CUdeviceptr>(memory_.of(peer).flags + chunk), 1, 0);
         if (status == CUDA_SUCCESS) continue;
         std::fprintf(stderr, "cuStreamWriteValue32: status %d\n", static_cast<int>(status));
         std::exit(1);

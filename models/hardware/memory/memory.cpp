@@ -24,9 +24,7 @@ double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
     const double moved = shape.read * shape.read_miss * shape.read_overfetch + stored;
     stores = moved > 0 ? stored / moved : 0;
   }
-  const double turns = shape.in_order      ? hbm.turnaround_in_order
-                       : shape.random_rows ? hbm.turnaround_gathers
-                                           : 1;
+  const double turns = shape.in_order ? hbm.turnaround_in_order : shape.random_rows ? hbm.turnaround_gathers : 1;
   const double mix = 4 * stores * (1 - stores);
   return mix > 0 ? 1 + turns * hbm.turnaround * core::power(mix, hbm.turnaround_exponent) : 1;
 }
