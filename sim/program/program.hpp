@@ -59,7 +59,9 @@ struct PhaseShape {
   // pipelined only: workgroups that load in step, so that each waits for the loads of all. If n workgroups with
   // held_each > 0 are active on the GPU, bytes keep their buffer for held_in_step + n x held_each, but for no longer
   // than held_most, and no shorter than `held`.
-  Time held_in_step{}, held_each{}, held_most{};
+  Time held_in_step{};
+  double held_each = 0;  // seconds, because it can be less than a picosecond
+  Time held_most{};
   // Only for phases with a panel, which is a set of workgroups that load the same bytes (Phase::panel). The caches keep
   // a line for `residence`. If a workgroup is a time t behind the previous workgroup of its panel, the share t /
   // residence of the panel's bytes is evicted. The workgroup does this share of its work with shape `out_of_step`, in

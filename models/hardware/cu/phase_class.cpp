@@ -78,9 +78,10 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     for (const part::Shared* shared : site.shared()) shared->latency(use, latency);
     spec.latency_capacity = latency.capacity;
     const double single = latency.mean();
-    const Time in_step = shape.held_in_step + shape.held_each * std::int64_t{load.in_step};
-    const Time held = shape.held_each.ps > 0 ? std::max(shape.held, std::min(in_step, shape.held_most)) : shape.held;
-    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held.seconds(), 1}
+    const double in_step = shape.held_in_step.seconds() + shape.held_each * load.in_step;
+    double held = shape.held.seconds();
+    if (shape.held_each > 0) held = std::max(held, std::min(in_step, shape.held_most.seconds()));
+    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held, 1}
                                       : batches(compute, shape, led, latency, load.clock);
     // Only the queued part of the latency (Latency::stretched) grows with load. The rest is a fixed time per batch.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;

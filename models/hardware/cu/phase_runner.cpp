@@ -169,7 +169,7 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
   if (shape.read + shape.write + shape.peer_write + shape.peer_read > 0)
     unit.load.in_flight += sign * shape.in_flight.value;
   if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
-  if (shape.held_each.ps > 0) count_in_step(at, sign);
+  if (shape.held_each > 0) count_in_step(at, sign);
   if (shape.power > 0 && !clocks_.empty()) {
     // Workgroups of one CU take turns on its arithmetic units, so together they draw at most the power of one CU (1).
     const double before = std::min(1.0, unit.power);
@@ -352,7 +352,7 @@ core::ClassId PhaseRunner::class_for(ShapeId shape, part::Rank rank, part::Rank 
                 .port_share = load.port_share,
                 .group_in_flight = load.group_in_flight,
                 .clock = load.clock,
-                .in_step = shapes_[shape].held_each.ps > 0 ? load.in_step : 0};
+                .in_step = shapes_[shape].held_each > 0 ? load.in_step : 0};
   for (const core::ClassId one : last) {
     if (one != core::no_id && keys_[one] == key) return one;
   }

@@ -137,7 +137,7 @@ TEST_F(PhaseRunnerTest, WorkgroupsThatLoadInStepWaitForEachOther) {
                                             .read = 1,
                                             .held = Time::from_ns(20),
                                             .held_in_step = Time::from_ns(100),
-                                            .held_each = Time::from_ns(50),
+                                            .held_each = 50e-9,
                                             .held_most = Time::from_ns(200),
                                             .in_flight = {25e3}},
                                            0);

@@ -197,9 +197,9 @@ void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const 
     return Time::from_seconds(real(tile.stages) / under_way * (time + after) - latency);
   };
   const Time in_step = besides_latency(last_line + arrive / 2);
-  const Time each = Time::from_seconds(real(tile.stages) / under_way * missed / gpu.hbm.bandwidth.value);
+  const double each = real(tile.stages) / under_way * missed / gpu.hbm.bandwidth.value;
   const Time most = besides_latency(last_line * library.longest_in_step);
-  if (std::min(in_step + each * resident, most) <= loop.held) return;
+  if (std::min(in_step + Time::from_seconds(each * real(resident)), most) <= loop.held) return;
   loop.held_in_step = in_step;
   loop.held_each = each;
   loop.held_most = most;
