@@ -450,8 +450,9 @@ void Sharing::solve(std::uint32_t number) {
   const ShareMemo::State& state = *step.to;
   memo_.hold(component.state, step.to);
   changed_loads_.clear();
-  if (component.fresh && observer_ != nullptr) changed_loads_ = component.capacities;  // also those without load
-  if (!component.fresh && observer_ != nullptr) {
+  const bool told = observer_ != nullptr || watches_;
+  if (component.fresh && told) changed_loads_ = component.capacities;  // also those without load
+  if (!component.fresh && told) {
     for (const std::uint32_t place : step.loads) changed_loads_.push_back(component.capacities[place]);
   }
   changed_.assign(component.dirty.begin(), component.dirty.end());
@@ -475,6 +476,9 @@ void Sharing::solve(std::uint32_t number) {
   }
   component.dirty.clear();
   component.fresh = false;
+  for (const CapacityId id : changed_loads_) {
+    if (capacities_[id].history) capacities_[id].history->change(loop_.now(), load(id));
+  }
   if (observer_ != nullptr) {
     std::sort(changed_loads_.begin(), changed_loads_.end());
     for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), load(id));

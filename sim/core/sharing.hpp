@@ -21,10 +21,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/core/due.hpp"
+#include "sim/core/load_history.hpp"
 #include "sim/core/run_loop.hpp"
 #include "sim/core/share_component.hpp"
 #include "sim/core/share_memo.hpp"
@@ -105,6 +107,11 @@ class Sharing final : public Settler, public EventSink {
   void move_bundle(BundleId bundle, ClassId into);
   bool has_members(BundleId bundle) const { return !bundles_[bundle].due_members.empty(); }
 
+  // Lets served_until() look back by `window`. The present load counts as the load before the first call.
+  void watch(CapacityId id, Time window);
+  // Returns the units that a watched capacity has served until `at`, a moment between `window` ago and now.
+  double served_until(CapacityId id, Time at) const { return capacities_[id].history->served(at); }
+
   // A meter counts what activities do, such as their energy, and limits nothing. Its level is in units per second: the
   // units that activities add, plus all add_level(). `full` is a reference value for observers, such as the power cap.
   struct MeterSpec {
@@ -184,10 +191,11 @@ class Sharing final : public Settler, public EventSink {
     CapacitySpec spec;
     std::vector<ClassId> active;
     std::uint64_t mark = 0;
-    std::uint32_t kind = 0;           // equal for capacities with the same numbers in their specs
-    double used = 0;                  // load, if it is in no component
-    double elsewhere = 0;             // units added by serve()
-    std::uint32_t component = no_id;  // the component that contains it as constraint `place`
+    std::uint32_t kind = 0;                  // equal for capacities with the same numbers in their specs
+    double used = 0;                         // load, if it is in no component
+    double elsewhere = 0;                    // units added by serve()
+    std::unique_ptr<LoadHistory> history{};  // of a watched capacity
+    std::uint32_t component = no_id;         // the component that contains it as constraint `place`
     std::uint32_t place = 0;
   };
   struct Meter {
@@ -277,6 +285,7 @@ class Sharing final : public Settler, public EventSink {
   std::vector<std::uint32_t> free_components_;
   std::vector<ClassId> empty_, changed_;  // scratch
   std::vector<CapacityId> changed_loads_;
+  bool watches_ = false;
   std::vector<Meter> meters_;
   std::vector<MeterId> changed_meters_;
 };

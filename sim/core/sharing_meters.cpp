@@ -9,6 +9,16 @@
 
 namespace moire::core {
 
+void Sharing::watch(CapacityId id, Time window) {
+  std::unique_ptr<LoadHistory>& history = capacities_[id].history;
+  if (!history) {
+    history = std::make_unique<LoadHistory>();
+    history->change(loop_.now() - window, load(id));
+    watches_ = true;
+  }
+  history->look_back(window);
+}
+
 MeterId Sharing::add_meter(MeterSpec spec) {
   meters_.push_back({std::move(spec)});
   return static_cast<MeterId>(meters_.size() - 1);

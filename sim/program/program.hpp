@@ -49,6 +49,7 @@ struct PhaseShape {
   // Share of stores in the memory traffic while this phase runs. Negative: computed from the bytes of this shape.
   double mixed_stores = -1;
   double flop = 0;
+  double instructions = 0;  // wavefront instructions that the CU issues for the workgroup; 0: not counted
   // Power of the arithmetic relative to dense matrix arithmetic on random data (high power lowers the clock).
   double power = 0;
   Arithmetic unit = Arithmetic::vector_fp32;

@@ -38,6 +38,7 @@ constexpr Direction directions[] = {
     {"cu_array.matrix_clock", Better::more},
     {"cu_array.younger_matrix_share", Better::neither,
      "determines how a CU's workgroups share its rate, not a capacity"},
+    {"cu_array.issue_per_clock", Better::more},
     {"cu_array.bytes_in_flight_per_cu", Better::more},
     {"cu_array.ports", Better::neither, "an order, not a capacity"},
     {"cu_array.port_queue", Better::more},

@@ -314,6 +314,8 @@ void draw_embedding(Case& one, Random& random, Draw how) {
   if (random.one_in(3)) keys.push_back({"fused_registers_per_thread", random.of<const char*>({"32", "96"})});
   if (random.one_in(2)) keys.push_back({"start_up", "", 2'000'000});
   if (random.one_in(2)) keys.push_back({"task_overhead", "", 300'000});
+  if (random.one_in(2)) keys.push_back({"task_instructions", "300"});
+  if (random.one_in(2)) keys.push_back({"load_instructions", "7"});
   if (how == Draw::strict && number_of(one.system, "system.node.gpus", 1) > 1 && one.nodes == 1 && random.one_in(4))
     keys.push_back({"engine", "dma"});
   if (one.op == "dlrm_iteration") one.work.group = "embedding";

@@ -330,7 +330,7 @@ RunResult Bench::run(const RunOptions& options) {
   for (int r = 0; r < ranks_; ++r) {
     Rank& k = rank_[r];
     CUDA_CHECK(cudaSetDevice(r));
-    launch_gate(k.stream, host_flag_, gate(kHostGate), r, ranks_, epoch_, k.gave_up);
+    if (options.gated) launch_gate(k.stream, host_flag_, gate(kHostGate), r, ranks_, epoch_, k.gave_up);
     CUDA_CHECK(cudaEventRecord(k.begin, k.stream));
     switch (options.mode) {
       case Mode::fused:

@@ -28,6 +28,7 @@ struct RunOptions {
   Order order = Order::remote_first;  // order of the fused kernel's tasks
   bool record = false;                // record time stamps: fused and unfused_kernel only
   bool start_barrier = false;         // fused: all WGs of all GPUs meet before the first task
+  bool gated = true;                  // all GPUs start together; false: for a profiler, which holds the host meanwhile
   int checked_elements = 2'048;       // per rank, compared with values computed by the CPU
 };
 

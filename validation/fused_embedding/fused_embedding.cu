@@ -25,6 +25,7 @@ struct CommandLine {
   int ranks = 4;
   int repetitions = 11;
   int warmups = 3;
+  bool count = false;  // launch the kernels of every point once, for a profiler
   std::string text;
 };
 
@@ -34,6 +35,11 @@ CommandLine parse(int argc, char** argv) {
   bool good = true;
   for (int i = 1; i < argc; i += 2) {
     const std::string key = argv[i];
+    if (key == "--count") {
+      c.count = true;
+      --i;  // the option has no value
+      continue;
+    }
     const char* value = i + 1 < argc ? argv[i + 1] : nullptr;
     if (value != nullptr && key == "--grid") {
       c.grid = value;
@@ -54,7 +60,8 @@ CommandLine parse(int argc, char** argv) {
   }
   if (!good || c.grid.empty()) {
     std::fprintf(stderr,
-                 "usage: %s --grid GRID.csv [--out DIR] [--gpus 1..8] [--repetitions N] [--trace NAME,NAME,...]\n",
+                 "usage: %s --grid GRID.csv [--out DIR] [--gpus 1..8] [--repetitions N] [--trace NAME,NAME,...] "
+                 "[--count]\n",
                  argv[0]);
     std::exit(2);
   }
@@ -163,6 +170,19 @@ int main(int argc, char** argv) {
   std::vector<Shape> shapes;
   for (const Point& p : points) shapes.push_back(p.shape);
   Bench bench(c.ranks, shapes);
+  if (c.count) {
+    for (const Point& point : points) {
+      bench.set_shape(point.shape);
+      for (const Mode mode : {Mode::unfused_kernel, Mode::fused}) {
+        std::printf("%s %s %d\n", point.name.c_str(), name_of(mode), point.shape.tasks());
+        RunOptions options;
+        options.mode = mode;
+        options.gated = false;
+        bench.run(options);
+      }
+    }
+    return 0;
+  }
   const std::string path = c.out + "/operator.csv";
   std::FILE* csv = std::fopen(path.c_str(), "w");
   if (csv == nullptr) {

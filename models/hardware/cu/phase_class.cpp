@@ -11,9 +11,10 @@ namespace {
 
 // The loop of a workgroup that requests bytes and waits for them.
 struct Loop {
-  double window;  // bytes requested per iteration
-  double time;    // seconds per iteration on an idle machine
-  double waits;   // queueing delay of an iteration in a loaded memory / mean queueing delay of one load
+  double window;   // bytes requested per iteration
+  double time;     // seconds per iteration on an idle machine
+  double waits;    // queueing delay of an iteration in a loaded memory / mean queueing delay of one load
+  double slowest;  // latency of the slowest load of an iteration on an idle machine, in seconds
 };
 
 // Returns the loop of a workgroup that waits for each batch of loads. `led`: bytes per unit of work that count as in
@@ -42,11 +43,17 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
     slowest = all_hit * latency.hit + (1 - all_hit) * (latency.miss + latency.spread * longer);
     waits = 1 + core::logarithm(std::max(1.0, lines * latency.missed));
   }
+  // A workgroup that gathers stores its results when it has all rows, and loads the next rows after that. Stores of a
+  // copy, in contrast, are issued while the next batch is on its way.
+  const double peer_cost = compute.peer_store_cost.value_or(compute.store_cost);
+  const double stored = shape.random_rows ? compute.store_cost * shape.write + peer_cost * shape.peer_write : 0;
+  const double stores = shape.issue_cost * stored / (compute.load_store_per_cu.value * clock);
   const double batches_per_unit = led / batch;
   const double before = shape.dependent_loads / batches_per_unit;
   const double single = latency.mean();
-  const double time = slowest + own / (rate * clock) + before * single + shape.pause.seconds() / batches_per_unit;
-  return {batch, time, waits + before};
+  const double time =
+      slowest + own / (rate * clock) + before * single + (shape.pause.seconds() + stores) / batches_per_unit;
+  return {batch, time, waits + before, slowest};
 }
 
 }  // namespace
@@ -55,6 +62,14 @@ double clock_share(const CuArraySpec& compute, double power) {
   if (!compute.matrix_clock || power <= 0) return 1;
   const double all = compute.matrix_clock->value / compute.clock.value;
   return std::min(1.0, all * core::power(static_cast<double>(compute.total_cus()) / power, 1.0 / 3));
+}
+
+double first_arrival(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
+                     std::uint32_t queue) {
+  if (shape.read * shape.read_miss <= 0) return 0;
+  part::Latency latency;
+  for (const part::Shared* shared : site.shared()) shared->latency({shape, 0, 0, queue, 1}, latency);
+  return shape.pipelined ? latency.mean() : batches(compute, shape, shape.read, latency, 1).slowest;
 }
 
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
@@ -81,7 +96,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double in_step = shape.held_in_step.seconds() + shape.held_each * load.in_step;
     double held = shape.held.seconds();
     if (shape.held_each > 0) held = std::max(held, std::min(in_step, shape.held_most.seconds()));
-    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held, 1}
+    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held, 1, single}
                                       : batches(compute, shape, led, latency, load.clock);
     // Only the queued part of the latency (Latency::stretched) grows with load. The rest is a fixed time per batch.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;
@@ -95,7 +110,12 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
     if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
-    spec.in_turn = !shape.pipelined && shape.read > 0 && shape.write + shape.peer_write > 0;
+    const bool issues = shape.instructions > 0 && compute.issue_per_clock;
+    if (issues) {
+      const double rate = *compute.issue_per_clock * compute.clock.value * load.clock / std::max(1U, load.computing);
+      spec.bound = std::min(spec.bound, rate / shape.instructions);
+    }
+    spec.in_turn = !shape.pipelined && shape.read > 0 && (shape.write + shape.peer_write > 0 || issues);
     if (load.group_in_flight > 0) {
       const double of_group = std::min(1.0, shape.in_flight.value / load.group_in_flight);
       spec.bound = std::min(spec.bound, compute.load_per_group->value * of_group / led);

@@ -35,6 +35,11 @@ struct CuLoad {
 // the voltage follows the frequency.
 double clock_share(const CuArraySpec& compute, double power);
 
+// Returns the time from a request of the phase to the arrival of the slowest of the loads that a wavefront waits for,
+// on an idle machine, in seconds; 0 if the phase loads nothing from its own GPU's memory.
+double first_arrival(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
+                     std::uint32_t queue = 0);
+
 // Returns the class of the workgroups with this shape on CUs with this load. The parts of the site add the demands on
 // memory and links. If queues have their own copies of a resource (counterfactual run), `queue` selects the copy.
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,

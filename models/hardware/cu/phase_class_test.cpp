@@ -289,6 +289,43 @@ TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {
   EXPECT_NEAR(40e3 / rate * 1e9, std::pow(std::pow(600., 4) + std::pow(400., 4), 0.25), 1e-6);
 }
 
+// A CU issues 2 instructions per clock of 1 GHz. A workgroup that gathers 20 kB issues 1,000 instructions: 500 ns
+// alone, and 1,000 ns beside another one.
+TEST_F(Example, IssueSlotsLimitWorkgroupsWithManyInstructions) {
+  PhaseShape rows{.name = "rows",
+                  .read = 20e3,
+                  .flop = 1,
+                  .instructions = 1000,
+                  .pipelined = false,
+                  .random_rows = true,
+                  .in_flight = {20e3}};
+  CuLoad load{20e3, 1};
+  const double without = class_of(rows, load).bound;
+  system.node.gpu.compute.issue_per_clock = 2;
+  machine = machine::build_or_throw(system, loop);
+  const double clock = system.node.gpu.compute.clock.value;
+  EXPECT_DOUBLE_EQ(class_of(rows, load).bound, 2 * clock / 1000);
+  EXPECT_TRUE(class_of(rows, load).in_turn) << "other wavefronts issue while loads are on their way";
+  load.computing = 2;
+  EXPECT_DOUBLE_EQ(class_of(rows, load).bound, clock / 1000);
+  load.clock = 0.5;
+  EXPECT_DOUBLE_EQ(class_of(rows, load).bound, 0.5 * clock / 1000);
+  rows.instructions = 0;
+  EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 1}).bound, without);
+  EXPECT_FALSE(class_of(rows, {20e3, 1}).in_turn);
+}
+
+// A gather's stores follow its loads. Those of a copy are issued while the next batch is on its way.
+TEST_F(Example, AGatherStoresAfterItsLoads) {
+  PhaseShape task{.name = "task", .read = 20e3, .write = 5e3, .pipelined = false, .in_flight = {20e3}};
+  const core::ClassSpec copy = class_of(task, {20e3, 0});
+  task.random_rows = true;
+  const core::ClassSpec gather = class_of(task, {20e3, 0});
+  const auto time = [](const core::ClassSpec& spec) { return (spec.latency + spec.delay) / spec.window; };
+  const machine::GpuSpec& gpu = system.node.gpu;
+  EXPECT_NEAR(time(gather) - time(copy), gpu.compute.store_cost * 5e3 / gpu.compute.load_store_per_cu.value, 1e-15);
+}
+
 TEST_F(Example, ACrowdedPortTakesWeightAndACrowdedGroupRate) {
   const PhaseShape read{.name = "read", .read = 2, .in_flight = {20e3}};
   CuLoad load{20e3, 0};

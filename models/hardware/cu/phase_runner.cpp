@@ -20,10 +20,14 @@ constexpr double port_steps = 4;
 // at 1 TB/s take 131 ns, less than the latency of any memory.
 constexpr double group_step = 128 * 1024;
 
+// Returns whether the phase takes part in sharing the arithmetic and the issue slots of its CU.
+bool computes(const program::PhaseShape& shape) { return shape.flop > 0 || shape.instructions > 0; }
+
 }  // namespace
 
 PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
     : site_(site),
+      pipe_(site),
       compute_(compute),
       cus_(static_cast<std::uint32_t>(compute.total_cus())),
       own_cus_(site.apart().has("cus")),
@@ -159,6 +163,7 @@ ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t q
   // Bytes in flight are rounded up to whole bytes. So the sum over a CU is exact, and has the same value again after
   // workgroups have started and ended.
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
+  arrivals_.push_back(first_arrival(compute_, site_, shapes_.back(), queue));
   return static_cast<ShapeId>(shapes_.size() - 1);
 }
 
@@ -168,7 +173,7 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
   Unit& unit = units_[at];
   if (shape.read + shape.write + shape.peer_write + shape.peer_read > 0)
     unit.load.in_flight += sign * shape.in_flight.value;
-  if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
+  if (computes(shape)) unit.load.computing += static_cast<std::uint32_t>(sign);
   if (shape.held_each > 0) count_in_step(at, sign);
   if (shape.power > 0 && !clocks_.empty()) {
     // Workgroups of one CU take turns on its arithmetic units, so together they draw at most the power of one CU (1).
@@ -191,8 +196,17 @@ void PhaseRunner::start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part
   if (occupant.present && !same_load) add_load(occupant, -1);
   const bool arrives = !occupant.present;
   if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // the shape uses no peer
-  occupant = {shape,       rank,          peer,  cu,     true, same_load ? occupant.computing_share : 0,
-              core::no_id, occupant.last, &sink, payload};
+  occupant = {shape,
+              rank,
+              peer,
+              cu,
+              true,
+              same_load ? occupant.computing_share : 0,
+              core::no_id,
+              occupant.last,
+              &sink,
+              payload,
+              arrives || occupant.loads_first};
   if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
   if (!same_load) add_load(occupant, 1);
   starting_.push_back({seat, amount});
@@ -247,7 +261,7 @@ void PhaseRunner::share_arithmetic(const Unit& unit) {
   share = 1 / sum;
   for (const Seat seat : unit.seats) {
     Occupant& occupant = occupants_[seat];
-    if (shapes_[occupant.shape].flop <= 0) continue;
+    if (!computes(shapes_[occupant.shape])) continue;
     occupant.computing_share = share;
     share *= compute_.younger_matrix_share;
   }
@@ -276,6 +290,11 @@ void PhaseRunner::settle() {
     const CuLoad& load = units_[unit_of(occupant)].load;
     const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0, load.clock};
     const core::ClassId into = class_for(occupant, occupant.present ? load : alone);
+    const core::CapacityId memory = sharing.spec(into).latency_capacity;
+    if (occupant.loads_first && arrivals_[occupant.shape] > 0 && memory != core::no_id) {
+      occupant.filling = pipe_.begin(memory, arrivals_[occupant.shape], kind_of(occupant));
+      occupant.loads_first = false;
+    }
     occupant.activity = sharing.start(into, starting.amount, *this, starting.seat);
   }
   starting_.clear();
@@ -308,7 +327,7 @@ void PhaseRunner::move_all(Unit& unit, part::Rank rank) {
 // depends on its age, or if there is neither a bundle nor a later entry of alone_ that is alike.
 PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
   Occupant& occupant = occupants_[alone_[i]];
-  if (by_age_ && shapes_[occupant.shape].flop > 0) return nullptr;  // its rate differs from that of its neighbours
+  if (by_age_ && computes(shapes_[occupant.shape])) return nullptr;  // its rate differs from that of its neighbours
   core::Sharing& sharing = site_.sharing();
   const auto same = [&](const auto& other) { return other.shape == occupant.shape && other.peer == occupant.peer; };
   Alike* empty = nullptr;
@@ -333,7 +352,12 @@ PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
 void PhaseRunner::fire(std::uint64_t seat) {
   Occupant& occupant = occupants_[seat];
   occupant.activity = core::no_id;
-  occupant.sink->fire(occupant.payload);
+  const Time rest = occupant.filling.missing > 0 ? pipe_.rest(occupant.filling, kind_of(occupant)) : Time{};
+  if (rest.ps > 0) {
+    site_.loop().calendar().schedule(site_.loop().now() + rest, *occupant.sink, occupant.payload);
+  } else {
+    occupant.sink->fire(occupant.payload);
+  }
 }
 
 core::ClassId PhaseRunner::class_for(Occupant& occupant, CuLoad load) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/hardware/cu/cu_array.hpp"
+#include "models/hardware/cu/memory_pipe.hpp"
 #include "models/hardware/cu/phase_class.hpp"
 
 namespace moire::cu {
@@ -46,6 +47,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     LastClasses last{core::no_id, core::no_id};
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
+    bool loads_first = false;  // has loaded nothing since it arrived on its CU
+    MemoryPipe::Filling filling{};
   };
   // Active workgroups with the same shape and peer on one CU. A workgroup joins them when the load of the CU changes
   // for the first time after its start.
@@ -117,6 +120,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::uint32_t clock_of(const Occupant& occupant) const {
     return (own_clock_ ? queues_[occupant.shape] * site_.ranks() : 0) + occupant.rank;
   }
+  static std::uint64_t kind_of(const Occupant& occupant) { return std::uint64_t{occupant.shape} << 32 | occupant.rank; }
   void add_load(const Occupant& occupant, int sign);
   void add_paths();
   void share_paths();
@@ -137,6 +141,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
 
  private:
   part::Site& site_;
+  MemoryPipe pipe_;
   CuArraySpec compute_;
   std::vector<CuArraySpec> slow_;  // by rank, if clocks differ
   std::uint32_t cus_;
@@ -145,6 +150,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   bool by_age_;     // older workgroups of a CU get larger shares of its arithmetic
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape
+  std::vector<double> arrivals_;       // by shape: first_arrival()
   std::vector<Unit> units_;
   std::vector<std::uint32_t> changed_;
   std::vector<Path> paths_;  // ports and groups

@@ -542,6 +542,29 @@ TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
 
 // 8 bags of 20 rows have 1,280 B of row numbers of 8 B, which take one load of 256 threads; bags of 500 rows take
 // eight.
+// The numbers that a profiler counted on an H200 (validation/h200/instructions.csv).
+TEST(GatherShape, CountsTheInstructionsOfATask) {
+  machine::GpuSpec gpu = machine::example_gpu();
+  gpu.compute.wavefront = 32;
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  spec.dim = 128;
+  spec.threads = 256;
+  spec.pooling = 16;
+  spec.bags_per_workgroup = 8;
+  spec.in_flight = Bytes{32768};
+  EXPECT_EQ(gather_shape(spec, gpu, "gather", {}).instructions, 0);
+  spec.task_instructions = 217;
+  spec.load_instructions = 7;
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions, 390.2, 0.02 * 390.2) << "8 wavefronts, 8 vectors";
+  spec.bags_per_workgroup = 16;
+  spec.dtype = builder::DataType::bf16;
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions * 2, 585.5, 0.02 * 585.5);
+  spec.dtype = builder::DataType::fp16;
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions * 2, 713.5, 0.02 * 713.5);
+  spec.pooling = 1;  // the other loads of the batch are masked
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions * 2, 488.4, 0.06 * 488.4);
+}
+
 TEST(GatherShape, RowNumbersComeBeforeRows) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   const machine::GpuSpec gpu = machine::example_gpu();

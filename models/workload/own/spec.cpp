@@ -111,6 +111,9 @@ void WorkSpec::describe(config::Describer<WorkSpec>& d) {
   d.field("read", &WorkSpec::read, "Bytes loaded from its own memory").optional();
   d.field("write", &WorkSpec::write, "Bytes stored to its own memory").optional();
   d.field("flop", &WorkSpec::flop, "Number of floating-point operations").optional();
+  d.field("instructions", &WorkSpec::instructions,
+          "Wavefront instructions of the workgroup that its CU issues; absent: issue slots are no limit")
+      .optional();
   d.field("peer", &WorkSpec::peer, "Rank of the node to which peer_read and peer_write refer").optional();
   d.field("peer_read", &WorkSpec::peer_read, "Bytes loaded from the peer's memory; cannot be combined with `read`")
       .optional();

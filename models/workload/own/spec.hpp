@@ -61,7 +61,7 @@ struct ReduceSpec {
 struct WorkSpec {
   std::string name = "work";
   std::optional<FormulaText> amount;  // number of units; absent: 1
-  std::optional<FormulaText> read, write, flop;
+  std::optional<FormulaText> read, write, flop, instructions;
   std::optional<FormulaText> peer, peer_read, peer_write;
   Unit unit = Unit::vector;
   Element dtype = Element::fp32;

@@ -1,0 +1,44 @@
+// The way of loads from memory to the CUs. Loads arrive a latency L after the memory has served them. While a memory is
+// busy, this changes nothing, because loads of other workgroups are on their way meanwhile. But a memory that was idle
+// delivers nothing for the time L after the first request. In the sharing law it serves from the first request on, so a
+// phase that begins at s and ends at t must also satisfy
+//     t >= s + A + S(s, t) / rate
+// Here S is what the memory serves from s to t, and A is the time of its full rate that it did not use from s - L to s
+// (the service curve of a server with a rate and a latency; Cruz, A calculus for network delay, 1991). A phase whose
+// rate is limited by latency satisfies this anyway.
+#pragma once
+
+#include <unordered_map>
+
+#include "models/hardware/part/services.hpp"
+
+namespace moire::cu {
+
+class MemoryPipe {
+ public:
+  explicit MemoryPipe(part::Site& site) : site_(site) {}
+
+  // A phase that began when the pipe was not full.
+  struct Filling {
+    double missing = 0;  // A in seconds; 0: the pipe was full
+    core::CapacityId memory = core::no_id;
+    Time begin{};
+    double served = 0;  // units that the memory had served at `begin`
+  };
+  // Returns the filling of a phase that begins now. `latency`: L in seconds. Phases with the same `kind` use the same
+  // loads in the same way, so that one of them can use the time in which others wait for their last loads.
+  Filling begin(core::CapacityId memory, double latency, std::uint64_t kind);
+  // Returns how long a phase that the sharing law ends now waits for the rest of its loads.
+  Time rest(const Filling& filling, std::uint64_t kind);
+
+ private:
+  // The time in which phases of one kind wait for the rest of their loads, from the first one's end.
+  struct Draining {
+    Time from{}, to{};
+  };
+
+  part::Site& site_;
+  std::unordered_map<std::uint64_t, Draining> draining_;
+};
+
+}  // namespace moire::cu
