@@ -55,14 +55,15 @@ class Popularity {
   std::vector<Group> groups_;
 };
 
-// Returns the expected number of reads of a table after which `held` different rows have been read, at most `most`.
-double reads_that_fill(const Popularity& table, double held, double most) {
-  if (table.distinct(most) <= held) return most;
+// Returns the expected number of reads of a table after which `held` rows have come into the cache, at most `most`.
+// `passing`: other lines that come into the cache with each read, in rows.
+double reads_that_fill(const Popularity& table, double held, double passing, double most) {
+  if (table.distinct(most) + passing * most <= held) return most;
   double low = 0;
   double high = most;
   for (int step = 0; step < 100; ++step) {
     const double middle = (low + high) / 2;
-    (table.distinct(middle) < held ? low : high) = middle;
+    (table.distinct(middle) + passing * middle < held ? low : high) = middle;
   }
   return low;
 }
@@ -96,13 +97,14 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
   // passes act as one pass, and each table has an equal share of the cache. Otherwise the tables that are read at the
   // same time share the cache.
   const auto tables = static_cast<double>(reads.tables);
-  if (reads.passes > 1 && tables * table.distinct(in_a_row) <= held) {
+  const double passing = reads.passing.value / reads.row_bytes.value;
+  if (reads.passes > 1 && tables * (table.distinct(in_a_row) + passing * in_a_row) <= held) {
     held /= tables;
     in_a_row *= static_cast<double>(reads.passes);
   } else {
     held /= std::clamp(reads.tables_at_once, 1.0, tables);
   }
-  const double stay = reads_that_fill(table, held, in_a_row);
+  const double stay = reads_that_fill(table, held, passing, in_a_row);
   // Until the cache is full, a read misses if its row was never read. After that, a read misses if its row was not read
   // during the last `stay` reads.
   const double misses = table.distinct(stay) + (in_a_row - stay) * table.growth(stay);

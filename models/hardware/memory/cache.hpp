@@ -34,10 +34,11 @@ struct TableReads {
   std::int64_t reads_per_pass = 1;  // per table
   double zipf_exponent = 0;         // the k-th most popular row is read in proportion to 1 / k^exponent
   double tables_at_once = 1;        // number of tables that the resident workgroups read at the same time
+  Bytes passing{};  // other bytes that pass through the caches per read and are not read again: results, row numbers
 };
 
 // Returns the share of the reads that hit in an initially empty LRU cache. Uses Che's approximation of such a cache: a
-// row stays in the cache until as many different rows have been read as the cache holds.
+// row stays in the cache until as many different rows and passing bytes have followed it as the cache holds.
 double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads);
 
 // Returns the additional bytes of L2 bandwidth, per byte read from a table, that reads of the most popular row take,

@@ -75,6 +75,22 @@ TEST(TableHitRatio, AfterManyReadsOfAlikeRowsIsTheShareThatFits) {
   EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads_of(1000, 10'000'000, 0)), 0.25, 1e-4);
 }
 
+// With each read, as many bytes of other data come into the cache as a row has. A row stays for x N of many reads of N
+// alike rows, where N (1 - e^-x) rows and x N rows of other data fill a quarter of N rows. The hit ratio is 1 - e^-x.
+TEST(TableHitRatio, BytesThatPassTakeRoomFromRows) {
+  TableReads reads = reads_of(1000, 10'000'000, 0);
+  reads.passing = Bytes{100};
+  const double hits = table_hit_ratio(cache(25'000), std::nullopt, reads);
+  EXPECT_NEAR(hits - std::log1p(-hits), 0.25, 1e-4);
+  double before = 1;
+  for (const double bytes : {0., 1., 50., 1e3, 1e6}) {
+    reads.passing = Bytes{bytes};
+    const double now = table_hit_ratio(cache(25'000), std::nullopt, reads);
+    EXPECT_LT(now, before);
+    before = now;
+  }
+}
+
 // Two tables that are read together each have half of the cache.
 TEST(TableHitRatio, TablesReadTogetherShareTheCache) {
   TableReads reads = reads_of(1000, 10'000'000, 0);

@@ -197,7 +197,8 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
                                  .zipf_exponent = spec.zipf_exponent,
                                  .tables_at_once = static_cast<double>(walk.workgroups) * bags *
                                                    static_cast<double>(walk.passes) /
-                                                   static_cast<double>(spec.global_batch)};
+                                                   static_cast<double>(spec.global_batch),
+                                 .passing = Bytes{row / pooling + spec.index_bytes.value}};
   const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
   shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
