@@ -1,3 +1,4 @@
+// Over 400 lines: the loads of CUs, ports, groups and clocks change together, in one step at the end of an instant.
 #include "models/hardware/cu/phase_runner.hpp"
 
 #include <algorithm>
