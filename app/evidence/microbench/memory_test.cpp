@@ -24,17 +24,20 @@ Parameters batches(double wgs, double per_sm, double in_flight) {
   return {{"wgs", wgs}, {"wgs_per_sm", per_sm}, {"in_flight_bytes", in_flight}};
 }
 
+// The first loads arrive a latency of memory later, which costs the mean rate of a whole run up to 0.2 %.
+constexpr double of_first_loads = 2e-3;
+
 TEST(Memory, SaturatedReadsShareTheBandwidth) {
   const Values values = run(narrow(), "hbm_read", batches(32, 4, 32768));
-  EXPECT_NEAR(values.at("bandwidth"), 100, 1e-3);
-  EXPECT_NEAR(values.at("bandwidth_per_wg"), 100. / 32, 1e-3);
+  EXPECT_NEAR(values.at("bandwidth"), 100, 100 * of_first_loads);
+  EXPECT_NEAR(values.at("bandwidth_per_wg"), 100. / 32, 100. / 32 * of_first_loads);
 }
 
 TEST(Memory, WritesAndCopiesPayTheWriteCost) {
   libraries::EquippedSystem system = narrow();
   system.node.gpu.hbm.write_cost = 1.25;
   EXPECT_NEAR(run(system, "hbm_write", {{"wgs", 32}, {"wgs_per_sm", 4}}).at("bandwidth"), 100 / 1.25, 1e-3);
-  EXPECT_NEAR(run(system, "hbm_copy", batches(32, 4, 32768)).at("bandwidth"), 100 / 2.25, 1e-3);
+  EXPECT_NEAR(run(system, "hbm_copy", batches(32, 4, 32768)).at("bandwidth"), 100 / 2.25, 100 / 2.25 * of_first_loads);
 }
 
 TEST(Memory, StoresBetweenGathersAreWrittenBackButForWhatTheCacheHolds) {
@@ -56,14 +59,14 @@ TEST(Memory, RowsShorterThanTheGranularityFetchMore) {
   Parameters parameters = batches(32, 4, 32768);
   parameters["row_bytes"] = 96;  // each row fetches two granules of 64 B
   parameters["footprint_bytes"] = 1e12;
-  EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 100 * 96. / 128, 1e-3);
+  EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 75, 75 * of_first_loads);
 }
 
 TEST(Memory, WhatTheCacheHoldsIsNotFetched) {
   Parameters parameters = batches(32, 4, 32768);
   parameters["row_bytes"] = 128;
   parameters["footprint_bytes"] = 1.25e6;  // the L2 holds 1 MB of it, so a fifth of the rows misses
-  EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 500, 1e-2);
+  EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 500, 500 * of_first_loads);
 }
 
 TEST(Memory, AChasePaysTheLatencyOfWhereItsLinesAre) {

@@ -19,7 +19,7 @@ MemoryPipe::Filling MemoryPipe::begin(core::CapacityId memory, double latency, s
     if (to > from) missing -= (to - from).seconds();
   }
   if (missing < 1e-12) return {};  // less than a picosecond
-  return {missing, memory, now, served};
+  return {memory, now, missing, served};
 }
 
 Time MemoryPipe::rest(const Filling& filling, std::uint64_t kind) {
@@ -27,7 +27,8 @@ Time MemoryPipe::rest(const Filling& filling, std::uint64_t kind) {
   const Time now = site_.loop().now();
   const double served = sharing.served_until(filling.memory, now) - filling.served;
   const double unused = (now - filling.begin).seconds() - served / sharing.capacity(filling.memory).rate;
-  const Time after = Time::from_ps(std::floor((filling.missing - unused) * 1e12));
+  // Rounded up as the ends of activities are, but for numerical noise.
+  const Time after = Time::from_ps(std::ceil((filling.missing - unused) * 1e12 - 1e-3));
   if (after.ps <= 0) return Time{};
   Draining& draining = draining_[kind];
   if (now > draining.to) draining.from = now;

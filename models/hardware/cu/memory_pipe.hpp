@@ -4,8 +4,7 @@
 // phase that begins at s and ends at t must also satisfy
 //     t >= s + A + S(s, t) / rate
 // Here S is what the memory serves from s to t, and A is the time of its full rate that it did not use from s - L to s
-// (the service curve of a server with a rate and a latency; Cruz, A calculus for network delay, 1991). A phase whose
-// rate is limited by latency satisfies this anyway.
+// (the service curve of a server with a rate and a latency; Cruz, A calculus for network delay, 1991).
 #pragma once
 
 #include <unordered_map>
@@ -18,12 +17,12 @@ class MemoryPipe {
  public:
   explicit MemoryPipe(part::Site& site) : site_(site) {}
 
-  // A phase that began when the pipe was not full.
+  // What is known when a phase begins.
   struct Filling {
-    double missing = 0;  // A in seconds; 0: the pipe was full
-    core::CapacityId memory = core::no_id;
+    core::CapacityId memory = core::no_id;  // no_id: the phase waits for no loads
     Time begin{};
-    double served = 0;  // units that the memory had served at `begin`
+    double missing = 0;  // A in seconds
+    double served = 0;   // units that the memory had served at `begin`
   };
   // Returns the filling of a phase that begins now. `latency`: L in seconds. Phases with the same `kind` use the same
   // loads in the same way, so that one of them can use the time in which others wait for their last loads.

@@ -14,8 +14,8 @@ using part::Seat;
 using part::ShapeId;
 using ::testing::Eq;
 
-// A memory of 100 B/ns with a latency of 400 ns and 8 CUs with room for 40 kB in flight each. So every pair of
-// workgroups saturates the memory.
+// A memory of 100 B/ns with a latency of 400 ns, and 8 CUs. A workgroup has 20 kB in flight and gets 50 B/ns alone, so
+// three workgroups saturate the memory.
 class MemoryPipeTest : public ::testing::Test, public core::EventSink {
  protected:
   static machine::SystemSpec slow_memory() {
@@ -26,7 +26,7 @@ class MemoryPipeTest : public ::testing::Test, public core::EventSink {
   core::RunLoop loop;
   std::unique_ptr<machine::Machine> machine = machine::build_or_throw(slow_memory(), loop);
   part::Phases& runner = machine->service<part::Phases>();
-  ShapeId read = runner.add_shape({.name = "read", .read = 1, .in_flight = {40e3}}, 0);
+  ShapeId read = runner.add_shape({.name = "read", .read = 1, .in_flight = {20e3}}, 0);
   std::map<Seat, double> ends;  // ns
   std::function<void(Seat)> then = [this](Seat seat) { runner.leave(seat); };
   std::map<std::uint64_t, std::function<void()>> later;
@@ -45,52 +45,53 @@ class MemoryPipeTest : public ::testing::Test, public core::EventSink {
 };
 
 TEST_F(MemoryPipeTest, AnIdleMemoryDeliversALatencyLater) {
-  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 20e3);
+  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 40e3);
   loop.run();
-  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 1200}, {1, 1200}, {2, 1200}, {3, 1200}})) << "400 ns + 80 kB";
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 2000}, {1, 2000}, {2, 2000}, {3, 2000}})) << "400 ns + 160 kB";
 }
 
 TEST_F(MemoryPipeTest, WhoWaitsForLatencyAnywayEndsAsBefore) {
-  begin(0, 40e3);  // one window: 400 ns
+  begin(0, 40e3);
+  at(10'000, [this] { begin(1, 100); });
   loop.run();
-  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 400}}));
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 800}, {1, 10'002}})) << "50 B/ns";
 }
 
 // At 1000 ns the memory has been busy for longer than its latency. So a workgroup that begins then only shares it.
 TEST_F(MemoryPipeTest, ABusyMemoryHasAFullPipe) {
-  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 40e3);
-  at(1000, [this] { begin(4, 10e3); });
+  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 80e3);
+  at(1000, [this] { begin(4, 40e3); });
   loop.run();
-  EXPECT_EQ(ends.at(4), 1500) << "five share 100 B/ns";
+  EXPECT_EQ(ends.at(4), 3000) << "five share 100 B/ns";
 }
 
-// At 100 ns three quarters of the pipe are still empty. The workgroup would end after 5 x 10 kB at 100 B/ns.
+// At 100 ns three quarters of the pipe are still empty. The workgroup would end after 5 x 40 kB at 100 B/ns.
 TEST_F(MemoryPipeTest, APipeThatFillsDelaysByWhatIsMissing) {
-  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 40e3);
-  at(100, [this] { begin(4, 10e3); });
+  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 80e3);
+  at(100, [this] { begin(4, 40e3); });
   loop.run();
-  EXPECT_EQ(ends.at(4), 100 + 500 + 300);
+  EXPECT_EQ(ends.at(4), 100 + 2000 + 300);
 }
 
 TEST_F(MemoryPipeTest, OnlyTheFirstPhaseOfAWorkgroupFillsThePipe) {
   then = [this](Seat seat) {
-    if (later.emplace(seat, nullptr).second) begin(seat, 20e3);
+    if (later.emplace(seat, nullptr).second) begin(seat, 40e3);
   };
-  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 20e3);
+  for (Seat seat = 0; seat < 4; ++seat) begin(seat, 40e3);
   loop.run();
-  EXPECT_EQ(ends.at(0), 1200 + 800);
+  EXPECT_EQ(ends.at(0), 2000 + 1600);
 }
 
 // The workgroups of a second wave begin while those of the first wave wait for their last loads.
 TEST_F(MemoryPipeTest, WavesThatFollowEachOtherFillItOnce) {
   then = [this](Seat seat) {
     runner.leave(seat);
-    if (seat < 8) begin(seat + 8, 20e3);
+    if (seat < 8) begin(seat + 8, 40e3);
   };
-  for (Seat seat = 0; seat < 8; ++seat) begin(seat, 20e3);
+  for (Seat seat = 0; seat < 8; ++seat) begin(seat, 40e3);
   loop.run();
-  EXPECT_EQ(ends.at(0), 400 + 1600);
-  EXPECT_EQ(ends.at(8), 400 + 2 * 1600);
+  EXPECT_EQ(ends.at(0), 400 + 3200);
+  EXPECT_EQ(ends.at(8), 400 + 2 * 3200);
 }
 
 TEST_F(MemoryPipeTest, LoadsThatHitAndStoresHaveNoPipe) {

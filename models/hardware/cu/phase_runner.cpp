@@ -291,14 +291,23 @@ void PhaseRunner::settle() {
     const CuLoad& load = units_[unit_of(occupant)].load;
     const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0, load.clock};
     const core::ClassId into = class_for(occupant, occupant.present ? load : alone);
-    const core::CapacityId memory = sharing.spec(into).latency_capacity;
-    if (occupant.loads_first && arrivals_[occupant.shape] > 0 && memory != core::no_id) {
-      occupant.filling = pipe_.begin(memory, arrivals_[occupant.shape], kind_of(occupant));
-      occupant.loads_first = false;
-    }
+    if (occupant.loads_first && arrivals_[occupant.shape] > 0) fill(occupant, sharing.spec(into), starting.amount);
     occupant.activity = sharing.start(into, starting.amount, *this, starting.seat);
   }
   starting_.clear();
+}
+
+// Tells the pipe of the first loads of a workgroup. A phase waits for no more of the latency than it would wait alone:
+// in the sharing law, a phase with fewer bytes than one round trip takes the same share of a round trip.
+void PhaseRunner::fill(Occupant& occupant, const core::ClassSpec& spec, double amount) {
+  const core::CapacityId memory = spec.latency_capacity;
+  if (memory == core::no_id || spec.window <= 0) return;
+  occupant.loads_first = false;
+  double units = 0;  // of the memory
+  for (const core::Demand& demand : spec.demands) units += demand.capacity == memory ? amount * demand.per_work : 0;
+  const double alone = amount * (spec.latency + spec.delay) / spec.window;
+  const double latency = std::min(arrivals_[occupant.shape], alone - units / site_.sharing().capacity(memory).rate);
+  if (latency > 0) occupant.filling = pipe_.begin(memory, latency, kind_of(occupant));
 }
 
 // Moves the workgroups of a CU to the classes for its new load. Workgroups that are alike join a bundle at the first
@@ -353,7 +362,8 @@ PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
 void PhaseRunner::fire(std::uint64_t seat) {
   Occupant& occupant = occupants_[seat];
   occupant.activity = core::no_id;
-  const Time rest = occupant.filling.missing > 0 ? pipe_.rest(occupant.filling, kind_of(occupant)) : Time{};
+  const bool waits = occupant.filling.memory != core::no_id;
+  const Time rest = waits ? pipe_.rest(occupant.filling, kind_of(occupant)) : Time{};
   if (rest.ps > 0) {
     site_.loop().calendar().schedule(site_.loop().now() + rest, *occupant.sink, occupant.payload);
   } else {

@@ -131,6 +131,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
   void share_arithmetic(const Unit& unit);
+  void fill(Occupant& occupant, const core::ClassSpec& spec, double amount);
   void move_all(Unit& unit, part::Rank rank);
   Alike* alike_of(Unit& unit, std::size_t i);
   core::ClassId class_for(Occupant& occupant, CuLoad load);

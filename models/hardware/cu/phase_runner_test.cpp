@@ -14,20 +14,21 @@ namespace {
 
 using ::testing::Eq;
 
-// A CU has at most 40 kB in flight, and the latency is 400 ns. A workgroup that requests 25 kB gets 62.5 B/ns alone,
-// and 50 B/ns beside another such workgroup.
+// A CU has at most 40 kB in flight, and the latency is 400 ns. A workgroup that has 25 kB in flight gets 62.5 B/ns
+// alone, and 50 B/ns beside another such workgroup. The workgroups store, because first loads wait for an idle memory
+// (memory_pipe_test.cpp).
 class PhaseRunnerTest : public ::testing::Test, public core::EventSink {
  protected:
   core::RunLoop loop;
   std::unique_ptr<machine::Machine> machine = machine::build_or_throw(machine::example_system(2), loop);
   part::Phases& runner = machine->service<part::Phases>();
-  ShapeId read = runner.add_shape({.name = "read", .read = 1, .in_flight = {25e3}}, 0);
+  ShapeId store = runner.add_shape({.name = "store", .write = 1, .in_flight = {25e3}}, 0);
   std::map<Seat, double> ends;  // ns
   std::function<void(Seat)> then = [this](Seat seat) { runner.leave(seat); };
   std::vector<std::function<void()>> later;
 
   void begin(Seat seat, CuId cu, double bytes, part::Rank rank = 0) {
-    runner.start(seat, rank, cu, read, rank, bytes, *this, seat);
+    runner.start(seat, rank, cu, store, rank, bytes, *this, seat);
   }
   void at(double ns, std::function<void()> act) {
     later.push_back(std::move(act));
@@ -187,8 +188,8 @@ TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
 
 TEST_F(PhaseRunnerTest, LocalWorkIsOneClassWhateverPeerItNames) {
   const std::size_t before = machine->sharing().classes();
-  runner.start(0, 0, 0, read, 0, 1000, *this, 0);
-  runner.start(1, 0, 1, read, 1, 1000, *this, 1);
+  runner.start(0, 0, 0, store, 0, 1000, *this, 0);
+  runner.start(1, 0, 1, store, 1, 1000, *this, 1);
   loop.run();
   EXPECT_EQ(machine->sharing().classes(), before + 1);
 }
@@ -197,14 +198,14 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
   core::RunLoop other;
   const auto four = machine::build_or_throw(machine::example_system(4), other);
   part::Phases& stores = four->service<part::Phases>();
-  const ShapeId store = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}}, 0);
+  const ShapeId to_peer = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}}, 0);
   // 3 x 8 CUs could store 50 GB/s each, but share one port of 300 GB/s: 12.5 B/ns each.
   ends.clear();
   then = [&](Seat seat) {
     ends[seat] = other.now().ns();
     stores.leave(seat);
   };
-  for (Seat seat = 0; seat < 24; ++seat) stores.start(seat, 1 + seat / 8, seat % 8, store, 0, 12500, *this, seat);
+  for (Seat seat = 0; seat < 24; ++seat) stores.start(seat, 1 + seat / 8, seat % 8, to_peer, 0, 12500, *this, seat);
   other.run();
   EXPECT_EQ(other.now(), Time::from_ns(1000));
 }

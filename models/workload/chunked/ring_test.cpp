@@ -117,8 +117,10 @@ TEST(ChunkedRing, PlainTakesItsHopsAndSums) {
       const double gather = s.time("all_gather", share, ""), scatter = s.time("reduce_scatter", share, "");
       const double reduce = s.time("all_reduce", share, "");
       EXPECT_NEAR(gather, hops * a, 1e-3 * gather);
-      EXPECT_NEAR(scatter, hops * (a + s.sum), 1e-3 * scatter);
-      EXPECT_NEAR(reduce, hops * (a + s.sum + a), 1e-3 * reduce);
+      // Beside copies that arrive, the first loads of a sum may wait for up to a latency of memory longer than alone.
+      const double wait = hops * s.p.system.node.gpu.hbm.unloaded_latency.seconds() / 2;
+      EXPECT_NEAR(scatter, hops * (a + s.sum) + wait, 1e-3 * scatter + wait);
+      EXPECT_NEAR(reduce, hops * (a + s.sum + a) + wait, 1e-3 * reduce + wait);
     }
   }
 }

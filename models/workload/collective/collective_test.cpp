@@ -149,7 +149,7 @@ TEST(Ring, SlicesHideTheWay) {
 
 TEST(Ring, ChannelsShareTheBytes) {
   EXPECT_NEAR(time_us(4, Kind::all_gather, 4 * chunk, Algorithm::ring, example_channels(4)),
-              time_us(4, Kind::all_gather, chunk, Algorithm::ring), 1e-4);
+              time_us(4, Kind::all_gather, chunk, Algorithm::ring), 2e-3);
 }
 
 // Overheads vary from 0 to 2 us around 1 us. Channels end at different times, ranks end at the same time, and every run

@@ -89,14 +89,18 @@ Plan pair(const std::vector<std::string>& ops) {
 
 constexpr std::uint64_t round_of_64 = std::uint64_t{64} * 16;  // bytes that 64 threads load at once
 
+// The first loads also wait for what the peer stores to the memory meanwhile: a nanosecond per KiB.
+constexpr double first_loads = 2;
+
 TEST(PlanKernel, APutIsALoadAStoreAndASignal) {
   const Plan plan = pair({mscclpp::signal(), mscclpp::wait(), move("put", {at("i", 0)}, {peers(1, 0)}), nop(),
                           mscclpp::signal(), mscclpp::wait()});
   // The terms are, in order: setup; operation with fence, store latency, poll; operation, load; operation with barrier;
   // operation with fence, store latency, poll.
   const Time whole = Time::from_ns(1000 + 210 + 500 + 100 + 10 + 400 + 30 + 210 + 500 + 100);
-  EXPECT_EQ(run(example_equipped(2), plan, 2 * round_of_64).end, whole);
-  EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end, whole);  // half of the threads have no data
+  EXPECT_NEAR(run(example_equipped(2), plan, 2 * round_of_64).end.ns(), whole.ns(), first_loads);
+  EXPECT_NEAR(run(example_equipped(2), plan, round_of_64).end.ns(), whole.ns(), first_loads)
+      << "half of the threads have no data";
   EXPECT_EQ(run(example_equipped(2), plan, 4 * round_of_64).end, whole + Time::from_ns(400));
 }
 
@@ -112,7 +116,7 @@ TEST(PlanKernel, PacketsNeedNoSignal) {
   const Plan plan = pair({move("ppkt", {at("i", 0)}, {peers(2, 0)}), move("upkt", {at("s", 0)}, {at("o", 1)})});
   // Packets leave after one load (400 ns) and arrive 500 ns later, and the receiver's poll takes 100 ns.
   const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data per thread
-  EXPECT_EQ(result.end, Time::from_ns(1000 + 10 + 400 + 500 + 100));
+  EXPECT_NEAR(result.end.ns(), 1000 + 10 + 400 + 500 + 100, first_loads);
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each GPU sends 512 B of data and 512 B of flags
 }
 
