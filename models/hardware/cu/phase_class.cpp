@@ -75,6 +75,7 @@ double first_arrival(const CuArraySpec& compute, const part::Site& site, const p
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                             part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue) {
   core::ClassSpec spec;
+  const bool issues = shape.instructions > 0 && compute.issue_per_clock;
   const double moved = shape.read + shape.write + shape.peer_write + shape.peer_read;
   if (moved > 0) {
     MOIRE_INVARIANT(shape.in_flight.value > 0, "phase '" + shape.name + "' moves data with no bytes in flight");
@@ -110,17 +111,16 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
     if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
-    const bool issues = shape.instructions > 0 && compute.issue_per_clock;
-    if (issues) {
-      const double rate = *compute.issue_per_clock * compute.clock.value * load.clock / std::max(1U, load.computing);
-      spec.bound = std::min(spec.bound, rate / shape.instructions);
-    }
     spec.in_turn = !shape.pipelined && shape.read > 0 && (shape.write + shape.peer_write > 0 || issues);
     if (load.group_in_flight > 0) {
       const double of_group = std::min(1.0, shape.in_flight.value / load.group_in_flight);
       spec.bound = std::min(spec.bound, compute.load_per_group->value * of_group / led);
     }
     for (const part::Shared* shared : site.shared()) shared->use(use, spec);
+  }
+  if (issues) {
+    const double rate = *compute.issue_per_clock * compute.clock.value * load.clock / std::max(1U, load.computing);
+    spec.bound = std::min(spec.bound, rate / shape.instructions);
   }
   if (shape.flop > 0) {
     const bool matrix = shape.unit == program::Arithmetic::matrix_16bit;

@@ -310,6 +310,8 @@ TEST_F(Example, IssueSlotsLimitWorkgroupsWithManyInstructions) {
   EXPECT_DOUBLE_EQ(class_of(rows, load).bound, clock / 1000);
   load.clock = 0.5;
   EXPECT_DOUBLE_EQ(class_of(rows, load).bound, 0.5 * clock / 1000);
+  const PhaseShape sums{.name = "sums", .flop = 1, .instructions = 1000, .in_flight = {}};
+  EXPECT_DOUBLE_EQ(class_of(sums, {0, 1}).bound, 2 * clock / 1000) << "without loads";
   rows.instructions = 0;
   EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 1}).bound, without);
   EXPECT_FALSE(class_of(rows, {20e3, 1}).in_turn);

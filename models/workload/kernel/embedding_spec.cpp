@@ -167,10 +167,6 @@ double index_loads(const EmbeddingSpec& spec) {
   return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
 }
 
-}  // namespace
-
-namespace {
-
 // Returns the number of instructions that add an element to an fp32 sum: the addition, one more that turns bf16 into
 // fp32, and two for fp16. Counted on H200: 4.0, 16.3 and 24.3 of the instructions of a load of 16 bytes.
 double addition_instructions(builder::DataType dtype) {
