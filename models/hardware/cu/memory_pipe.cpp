@@ -13,6 +13,8 @@ MemoryPipe::Filling MemoryPipe::begin(core::CapacityId memory, double latency, s
   const double rate = sharing.capacity(memory).rate;
   const double served = sharing.served_until(memory, now);
   double missing = latency;
+  // If nothing loads now, the bytes served before belong to phases that have ended, and arrive at none of those to
+  // come.
   if (sharing.load(memory) > 0) missing -= (served - sharing.served_until(memory, now - window)) / rate;
   if (const auto found = draining_.find(kind); found != draining_.end()) {
     const Time from = std::max(found->second.from, now - window), to = std::min(found->second.to, now);

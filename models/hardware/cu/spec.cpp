@@ -67,6 +67,7 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
        "issue_per_clock", &CuArraySpec::issue_per_clock,
        "Wavefront instructions that a CU issues per clock, for kernels that state their instructions; absent: no limit")
       .range(0.01, 1024)
+      .example("4")
       .optional();
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Bytes of memory that a CU can have requested but not yet received (the size of its miss queue)")

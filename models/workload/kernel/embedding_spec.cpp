@@ -65,15 +65,16 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
   d.field("task_overhead", &EmbeddingSpec::task_overhead,
           "Time of a task in which its workgroup requests nothing: address calculations, barriers")
       .or_default();
-  d.field(
-       "task_instructions", &EmbeddingSpec::task_instructions,
-       "Instructions of a wavefront for one task, without those that load and add rows. 0: issue slots of the CUs are "
-       "no limit")
+  d.field("task_instructions", &EmbeddingSpec::task_instructions,
+          "Instructions of a wavefront for one task, without those that load and add rows. If this key and "
+          "load_instructions are 0, issue slots of the CUs are no limit")
       .range(0, 1e6)
+      .example("217")
       .or_default();
   d.field("load_instructions", &EmbeddingSpec::load_instructions,
           "Instructions of a wavefront for one load of rows (16 bytes per thread), without the additions")
       .range(0, 1e6)
+      .example("7")
       .or_default();
   d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
           "Registers per thread of the fused kernel (the communication API increases them, which lowers occupancy)")
@@ -207,7 +208,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const double batches = std::ceil(pooling / rows_at_once);
   shape.in_flight = Bytes{std::min(spec.in_flight.value, bags * row * pooling / batches)};
   shape.dependent_loads = index_loads(spec) / bags;
-  if (spec.task_instructions > 0) {
+  if (spec.task_instructions + spec.load_instructions > 0) {
     // A batch has as many loads when a bag has fewer rows: the loads without a row are masked, but issued.
     const auto threads = static_cast<double>(spec.threads);
     const double loads = batches * std::max(1.0, std::floor(spec.in_flight.value / (threads * load_bytes)));
