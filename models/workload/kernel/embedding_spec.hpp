@@ -35,10 +35,8 @@ struct EmbeddingSpec {
   Bytes in_flight;     // largest number of bytes of rows that a workgroup has requested at a time
   Time start_up;       // from the start of a workgroup of the first wave to its first task
   Time task_overhead;  // part of a task in which its workgroup requests nothing
-  // Instructions of a wavefront, without the additions of elements: per task without its loads of rows, and per load of
-  // rows (16 bytes a thread).
-  double task_instructions = 0;
-  double load_instructions = 0;
+  double task_instructions = 0;  // of a wavefront for a task, without those that load and add rows
+  double load_instructions = 0;  // of a wavefront for a load of rows (16 bytes a thread), without the additions
   // Keys of the fused kernel:
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;
