@@ -32,9 +32,9 @@ struct EmbeddingSpec {
   std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup (task)
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
-  Bytes in_flight;     // largest number of bytes of rows that a workgroup has requested at a time
-  Time start_up;       // from the start of a workgroup of the first wave to its first task
-  Time task_overhead;  // part of a task in which its workgroup requests nothing
+  Bytes in_flight;               // largest number of bytes of rows that a workgroup has requested at a time
+  Time start_up;                 // from the start of a workgroup of the first wave to its first task
+  Time task_overhead;            // part of a task in which its workgroup requests nothing
   double task_instructions = 0;  // of a wavefront for a task, without those that load and add rows
   double load_instructions = 0;  // of a wavefront for a load of rows (16 bytes a thread), without the additions
   // Keys of the fused kernel:
