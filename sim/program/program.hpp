@@ -70,10 +70,12 @@ struct PhaseShape {
   Time residence{};
   std::uint16_t out_of_step = 0;
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
-  // Two fields for phases that are not pipelined, both per unit of work. dependent_loads: number of loads (such as of
-  // row numbers) that must return one after the other before the rows can be requested. pause: time in which the
-  // workgroup requests nothing (barriers, instruction fetch).
+  // Three fields for phases that are not pipelined, all per unit of work. dependent_loads: number of loads (such as of
+  // row numbers) that must return one after the other before the rows can be requested. dependent_read: the bytes of
+  // `read` that are loaded before the rows; all of them miss the caches. pause: time in which the workgroup requests nothing
+  // (barriers, instruction fetch).
   double dependent_loads = 0;
+  double dependent_read = 0;
   Time pause{};
   std::int64_t threads = 256;       // of the workgroup
   std::int64_t active_threads = 0;  // threads that take part in the phase; 0: all

@@ -39,6 +39,7 @@ constexpr Direction directions[] = {
     {"cu_array.younger_matrix_share", Better::neither,
      "determines how a CU's workgroups share its rate, not a capacity"},
     {"cu_array.issue_per_clock", Better::more},
+    {"cu_array.issue_interval", Better::less},
     {"cu_array.bytes_in_flight_per_cu", Better::more},
     {"cu_array.ports", Better::neither, "an order, not a capacity"},
     {"cu_array.port_queue", Better::more},
@@ -68,6 +69,8 @@ constexpr Direction directions[] = {
 
     {"cache.capacity", Better::more},
     {"cache.usable_share", Better::more},
+    {"cache.dirty_least", Better::neither, "stored lines that stay need not be written, but leave less room for rows"},
+    {"cache.dirty_most", Better::neither, "as dirty_least"},
     {"cache.bandwidth", Better::more},
     {"cache.add_cost", Better::less},
     {"cache.slices", Better::less},

@@ -109,14 +109,6 @@ bool lone_from_memory(const microbench::Parameters& p, const Context& c) { retur
 bool several_from_memory(const microbench::Parameters& p, const Context& c) {
   return several(p, c) && from_memory(p, c);
 }
-bool partly_cached(const microbench::Parameters& p, const Context& c) {
-  const bool beyond = parameter(p, "footprint_bytes") > c.hardware.number("l2.capacity").value_or(0);
-  return beyond && !from_memory(p, c);
-}
-bool several_partly_cached(const microbench::Parameters& p, const Context& c) {
-  return several(p, c) && partly_cached(p, c);
-}
-
 // Returns the start of compute.load_per_wavefront: a quarter of the highest rate of a lone workgroup. This is a rough
 // guess. A workgroup has several wavefronts that load at the same time, and part of the time of a batch is latency.
 std::optional<double> part_of_lone_gather(const Context& context) {
@@ -141,8 +133,8 @@ bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
 bool long_gather(const microbench::Parameters& p, const Context& context) {
   constexpr double moved_long = 512 * 1024 * 1024, waves = 15, most_workgroups = 8192;
   return parameter(p, "wgs") >= waves * context.sms() * parameter(p, "wgs_per_sm") &&
-         parameter(p, "wgs") <= most_workgroups &&
-         parameter(p, "wgs") * parameter(p, "gather_bytes") > moved_long && from_memory(p, context);
+         parameter(p, "wgs") <= most_workgroups && parameter(p, "wgs") * parameter(p, "gather_bytes") > moved_long &&
+         from_memory(p, context);
 }
 bool long_gather_alone(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "store_bytes") == 0 && long_gather(p, context);
@@ -356,10 +348,6 @@ const std::vector<Stage>& stages() {
        "workgroups that gather random rows and then store, against gathers alone",
        {{"hbm.turnaround_gathers", 0, 1, {}, usually(0.5)}},
        {{"gather_length", "time", long_gather_with_stores}}},
-      {"cached_rows",
-       "random rows of a footprint beyond the cache: rates above the memory's come from cached rows",
-       {{"l2.usable_share", 0.01, 1, {}, usually(0.5)}},
-       {{"gather", "bandwidth", several_partly_cached}, {"l2_read", "bandwidth", partly_cached}}},
       {"cache",
        "a footprint that fits the cache, read by all SMs",
        {{"l2.bandwidth", 1 * giga, 1e6 * giga, {}, largest_of("l2_read", "bandwidth", giga)}},

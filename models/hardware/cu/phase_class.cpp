@@ -17,17 +17,39 @@ struct Loop {
   double slowest;  // latency of the slowest load of an iteration on an idle machine, in seconds
 };
 
+std::int64_t wavefronts_of(const CuArraySpec& compute, const program::PhaseShape& shape) {
+  const std::int64_t threads = shape.active_threads > 0 ? shape.active_threads : shape.threads;
+  return (threads + compute.wavefront - 1) / compute.wavefront;
+}
+
+// Returns the seconds per unit of work that the wavefronts need for their instructions on a CU of their own.
+double issue_time(const CuArraySpec& compute, const program::PhaseShape& shape, double clock) {
+  if (shape.instructions <= 0 || !compute.issue_interval) return 0;
+  const double each = shape.instructions / static_cast<double>(wavefronts_of(compute, shape));
+  return each * *compute.issue_interval / (compute.clock.value * clock);
+}
+
 // Returns the loop of a workgroup that waits for each batch of loads. `led`: bytes per unit of work that count as in
 // flight. A wavefront's part of a batch takes the latency of its slowest load plus the wavefront's issue time for all
 // its loads. Random rows are independent loads. Of contiguous addresses, only the lines of the first load instruction
 // are independent, because the other lines arrive along with them. In a loaded memory every line waits in a queue, and
-// the longest of n exponentially distributed waits is about 1 + ln n times the mean. Dependent loads take one latency
-// each, with nothing else in flight.
-Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, const part::Latency& latency,
+// the longest of n exponentially distributed waits is about 1 + ln n times the mean. Dependent loads come before the
+// batches, with nothing else in flight; all wavefronts wait for the slowest line of each of them. Instructions wait for
+// loads and loads for instructions, so their times add up.
+Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, part::Latency latency,
              double clock) {
+  double single = latency.mean();
+  double single_waits = 1;
+  const double rows = led - shape.dependent_read;
+  if (shape.dependent_read > 0 && shape.dependent_loads > 0) {
+    const double lines = std::max(1.0, shape.dependent_read / shape.dependent_loads / latency.line);
+    single = latency.miss + latency.spread * core::logarithm(lines);
+    single_waits = 1 + core::logarithm(lines);
+  }
+  if (shape.dependent_read > 0)
+    latency.missed = std::clamp((latency.missed * led - shape.dependent_read) / rows, 0.0, 1.0);
   const double batch = shape.in_flight.value;
-  const std::int64_t threads = shape.active_threads > 0 ? shape.active_threads : shape.threads;
-  const auto wavefronts = static_cast<double>((threads + compute.wavefront - 1) / compute.wavefront);
+  const auto wavefronts = static_cast<double>(wavefronts_of(compute, shape));
   const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load has 16 B per lane
   const double own = batch / wavefronts;
   const double rate =
@@ -48,12 +70,11 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   const double peer_cost = compute.peer_store_cost.value_or(compute.store_cost);
   const double stored = shape.random_rows ? compute.store_cost * shape.write + peer_cost * shape.peer_write : 0;
   const double stores = shape.issue_cost * stored / (compute.load_store_per_cu.value * clock);
-  const double batches_per_unit = led / batch;
+  const double batches_per_unit = rows / batch;
   const double before = shape.dependent_loads / batches_per_unit;
-  const double single = latency.mean();
-  const double time =
-      slowest + own / (rate * clock) + before * single + (shape.pause.seconds() + stores) / batches_per_unit;
-  return {batch, time, waits + before, slowest};
+  const double between = shape.pause.seconds() + stores + issue_time(compute, shape, clock);
+  const double time = slowest + own / (rate * clock) + before * single + between / batches_per_unit;
+  return {led / batches_per_unit, time, waits + before * single_waits, slowest};
 }
 
 }  // namespace
@@ -122,6 +143,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double rate = *compute.issue_per_clock * compute.clock.value * load.clock / std::max(1U, load.computing);
     spec.bound = std::min(spec.bound, rate / shape.instructions);
   }
+  if (const double own = issue_time(compute, shape, load.clock); own > 0) spec.bound = std::min(spec.bound, 1 / own);
   if (shape.flop > 0) {
     const bool matrix = shape.unit == program::Arithmetic::matrix_16bit;
     const double whole = matrix ? compute.matrix_16bit.value * compute.matrix_efficiency : compute.vector_fp32.value;

@@ -20,6 +20,8 @@ constexpr double port_steps = 4;
 // Rounding up slows a lone workgroup only if this multiple / load_per_group exceeds the latency of the memory. 128 KiB
 // at 1 TB/s take 131 ns, less than the latency of any memory.
 constexpr double group_step = 128 * 1024;
+constexpr double rounding =
+    1e-6;  // of a batch or a byte: a quotient that exceeds a whole number by less is that number
 
 // Returns whether the phase takes part in sharing the arithmetic and the issue slots of its CU.
 bool computes(const program::PhaseShape& shape) { return shape.flop > 0 || shape.instructions > 0; }
@@ -165,7 +167,29 @@ ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t q
   // workgroups have started and ended.
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
   arrivals_.push_back(first_arrival(compute_, site_, shapes_.back(), queue));
-  return static_cast<ShapeId>(shapes_.size() - 1);
+  originals_.push_back(static_cast<ShapeId>(shapes_.size() - 1));
+  return originals_.back();
+}
+
+// Returns the shape of a phase that waits for each batch of loads. Its last batch takes a latency even if few bytes are
+// left for it, so the phase is divided into equal batches: `amount` units take as many batches of at most `in_flight`
+// bytes as are necessary.
+ShapeId PhaseRunner::in_equal_batches(ShapeId shape, double amount) {
+  const program::PhaseShape& of = shapes_[shape];
+  const double loaded = amount * (of.read - of.dependent_read + of.peer_read);
+  if (of.pipelined || loaded <= 0) return shape;
+  const double batches = std::ceil(loaded / of.in_flight.value - rounding);
+  const double batch = std::ceil(loaded / std::max(1.0, batches) - rounding);
+  if (batch >= of.in_flight.value) return shape;
+  const std::uint64_t key = std::uint64_t{shape} << 32 | static_cast<std::uint32_t>(batch);
+  const auto [found, made] = batched_.try_emplace(key, shape);
+  if (made) {
+    program::PhaseShape batched = of;
+    batched.in_flight = Bytes{std::max(1.0, batch)};
+    found->second = add_shape(batched, queues_[shape]);
+    originals_.back() = shape;
+  }
+  return found->second;
 }
 
 void PhaseRunner::add_load(const Occupant& occupant, int sign) {
@@ -192,6 +216,7 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
 void PhaseRunner::start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount,
                         core::EventSink& sink, std::uint64_t payload) {
   if (seat >= occupants_.size()) occupants_.resize(seat + 1);
+  shape = in_equal_batches(shape, amount);
   Occupant& occupant = occupants_[seat];
   const bool same_load = occupant.present && occupant.shape == shape;
   if (occupant.present && !same_load) add_load(occupant, -1);
@@ -243,7 +268,8 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
   }
   for (core::ClassId id = 0; id < keys_.size(); ++id) {
     const Key& key = keys_[id];
-    if (key.rank != rank || key.shape < first || key.shape >= first + count) continue;
+    const ShapeId original = originals_[key.shape];
+    if (key.rank != rank || original < first || original >= first + count) continue;
     const auto made = classes_.find(key);
     if (made == classes_.end() || made->second != id) continue;  // a class of another part, whose keys_ entry is unused
     for (const core::Demand& demand : sharing.spec(id).demands) {
@@ -298,7 +324,7 @@ void PhaseRunner::settle() {
 }
 
 // Tells the pipe of the first loads of a workgroup. A phase waits for no more of the latency than it would wait alone:
-// in the sharing law, a phase with fewer bytes than one round trip takes the same share of a round trip.
+// in the sharing law, a pipelined phase with fewer bytes than one round trip takes the same share of a round trip.
 void PhaseRunner::fill(Occupant& occupant, const core::ClassSpec& spec, double amount) {
   const core::CapacityId memory = spec.latency_capacity;
   if (memory == core::no_id || spec.window <= 0) return;

@@ -131,6 +131,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
   void share_arithmetic(const Unit& unit);
+  ShapeId in_equal_batches(ShapeId shape, double amount);
   void fill(Occupant& occupant, const core::ClassSpec& spec, double amount);
   void move_all(Unit& unit, part::Rank rank);
   Alike* alike_of(Unit& unit, std::size_t i);
@@ -152,6 +153,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape
   std::vector<double> arrivals_;       // by shape: first_arrival()
+  std::vector<ShapeId> originals_;     // by shape: the shape from which in_equal_batches() made it, or the shape itself
+  std::unordered_map<std::uint64_t, ShapeId> batched_;  // by original and bytes of a batch
   std::vector<Unit> units_;
   std::vector<std::uint32_t> changed_;
   std::vector<Path> paths_;  // ports and groups

@@ -69,6 +69,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .range(0.01, 1024)
       .example("4")
       .optional();
+  d.field("issue_interval", &CuArraySpec::issue_interval,
+          "Clocks from an instruction of a wavefront to its next one, which mostly needs its result, for kernels that "
+          "state their instructions; absent: no limit")
+      .range(0.01, 1024)
+      .example("4.5")
+      .optional();
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Bytes of memory that a CU can have requested but not yet received (the size of its miss queue)")
       .positive()

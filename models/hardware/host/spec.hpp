@@ -13,7 +13,7 @@ class Describer;
 namespace moire::host {
 
 struct HostSpec {
-  Time enqueue;                        // host time to enqueue one operation
+  Time enqueue;  // host time to enqueue one operation
   // Host time to enqueue a copy by a DMA engine, ahead of time or by a host thread that polls for the end of other
   // operations. Absent: enqueue. A host thread that has waited for a flag takes `enqueue` for its next call.
   std::optional<Time> copy_enqueue{};

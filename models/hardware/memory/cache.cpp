@@ -10,11 +10,16 @@ namespace moire::memory {
 
 namespace {
 
-double held_bytes(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side) {
-  double held = l2.capacity.value * l2.usable_share;
-  // The memory-side cache also holds the lines of the L2, so the sizes are not added.
-  if (memory_side) held = std::max(held, memory_side->capacity.value * memory_side->usable_share);
-  return held;
+double held_bytes(const CacheSpec& cache) { return cache.capacity.value * cache.usable_share; }
+
+// Returns the cache that holds most. The memory-side cache also holds the lines of the L2, so the sizes are not added.
+const CacheSpec& largest(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side) {
+  return memory_side && held_bytes(*memory_side) > held_bytes(l2) ? *memory_side : l2;
+}
+
+// Returns the share of the usable bytes that stored lines fill.
+double dirty_share(const CacheSpec& cache, double stored, double loaded) {
+  return std::min(cache.dirty_most, cache.dirty_least + stored / (stored + loaded));
 }
 
 // The rows of one table, from the most to the least popular, in groups of nearly equal popularity. The first groups are
@@ -68,36 +73,16 @@ double reads_that_fill(const Popularity& table, double held, double passing, dou
   return low;
 }
 
-}  // namespace
-
-double row_overfetch(const HbmSpec& hbm, Bytes row) {
-  const double grain = hbm.access_granularity.value;
-  return (std::ceil(row.value / grain) * grain + hbm.random_access_cost.value) / row.value;
-}
-
-double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded) {
-  const double capacity = memory_side ? std::max(l2.capacity.value, memory_side->capacity.value) : l2.capacity.value;
-  const double traffic = stored.value + loaded.value;
-  return traffic > capacity ? 1 - capacity / traffic : 0;
-}
-
-Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, BytesPerSecond memory) {
-  return Time::from_ps(held_bytes(l2, memory_side) / memory.value * 1e12);
-}
-
-double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint) {
-  return std::min(1.0, held_bytes(l2, memory_side) / footprint.value);
-}
-
-double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads) {
-  const Popularity table(reads.rows, reads.zipf_exponent);
-  double held = held_bytes(l2, memory_side) / reads.row_bytes.value;
+// Returns the hit ratio of `reads` in a cache with `bytes` for rows and all lines that pass through it, `passing` bytes
+// per read.
+double hit_ratio(const Popularity& table, const TableReads& reads, double bytes, double passing_bytes) {
+  double held = bytes / reads.row_bytes.value;
   auto in_a_row = static_cast<double>(reads.reads_per_pass);
   // If the cache holds all rows that one pass reads in all tables, the next pass finds them in the cache. Then all
   // passes act as one pass, and each table has an equal share of the cache. Otherwise the tables that are read at the
   // same time share the cache.
   const auto tables = static_cast<double>(reads.tables);
-  const double passing = reads.passing.value / reads.row_bytes.value;
+  const double passing = passing_bytes / reads.row_bytes.value;
   if (reads.passes > 1 && tables * (table.distinct(in_a_row) + passing * in_a_row) <= held) {
     held /= tables;
     in_a_row *= static_cast<double>(reads.passes);
@@ -109,6 +94,47 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
   // during the last `stay` reads.
   const double misses = table.distinct(stay) + (in_a_row - stay) * table.growth(stay);
   return std::clamp(1 - misses / in_a_row, 0.0, 1.0);
+}
+
+}  // namespace
+
+double row_overfetch(const HbmSpec& hbm, Bytes row) {
+  const double grain = hbm.access_granularity.value;
+  return (std::ceil(row.value / grain) * grain + hbm.random_access_cost.value) / row.value;
+}
+
+double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded) {
+  if (stored.value <= 0) return 1;
+  const CacheSpec& cache = largest(l2, memory_side);
+  double kept = stored.value * std::min(1.0, cache.capacity.value / (stored.value + loaded.value));
+  if (cache.dirty_most > 0) kept = held_bytes(cache) * dirty_share(cache, stored.value, loaded.value);
+  return 1 - std::min(1.0, kept / stored.value);
+}
+
+Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, BytesPerSecond memory) {
+  return Time::from_ps(held_bytes(largest(l2, memory_side)) / memory.value * 1e12);
+}
+
+double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint) {
+  return std::min(1.0, held_bytes(largest(l2, memory_side)) / footprint.value);
+}
+
+double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads) {
+  const Popularity table(reads.rows, reads.zipf_exponent);
+  const CacheSpec& cache = largest(l2, memory_side);
+  const double held = held_bytes(cache);
+  if (cache.dirty_most == 0) return hit_ratio(table, reads, held, reads.numbers.value + reads.results.value);
+  // The more reads hit, the larger is the share of the stores in the traffic of the memory, so that stored lines leave
+  // less room for rows.
+  double low = 0;
+  double high = 1;
+  for (int step = 0; step < 30; ++step) {
+    const double hits = (low + high) / 2;
+    const double loaded = reads.row_bytes.value * (1 - hits) + reads.numbers.value;
+    const double room = held * (1 - dirty_share(cache, reads.results.value, loaded));
+    (hit_ratio(table, reads, room, reads.numbers.value) > hits ? low : high) = hits;
+  }
+  return low;
 }
 
 double popular_extra(const CacheSpec& l2, const TableReads& reads) {

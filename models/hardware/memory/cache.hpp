@@ -20,9 +20,9 @@ Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side,
 // fits into the caches.
 double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint);
 
-// Returns the share of a kernel's stored bytes that are written to memory before the kernel ends. At the end, the cache
-// holds the bytes that passed through it last. Stored bytes among them are not written yet, and the kernel does not
-// wait for them. `stored`: bytes that the kernel stores. `loaded`: bytes that it loads from memory.
+// Returns the share of a kernel's stored bytes that are written to memory while the kernel runs, if it stores to the
+// same place again and again. Stored lines that the cache keeps at the end of one run are stored again by the next run,
+// and never written. `stored`: bytes that the kernel stores. `loaded`: bytes that it loads from memory.
 double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded);
 
 // Random reads of table rows by a kernel that goes from table to table (embedding).
@@ -34,11 +34,14 @@ struct TableReads {
   std::int64_t reads_per_pass = 1;  // per table
   double zipf_exponent = 0;         // the k-th most popular row is read in proportion to 1 / k^exponent
   double tables_at_once = 1;        // number of tables that the resident workgroups read at the same time
-  Bytes passing{};  // other bytes that pass through the caches per read and are not read again: results, row numbers
+  Bytes numbers{};                  // row numbers, per read; they pass through the caches and are not read again
+  Bytes results{};                  // stored results, per read
 };
 
-// Returns the share of the reads that hit in an initially empty LRU cache. Uses Che's approximation of such a cache: a
-// row stays in the cache until as many different rows and passing bytes have followed it as the cache holds.
+// Returns the share of the reads that hit in an LRU cache that holds none of the rows at the beginning. Uses Che's
+// approximation of such a cache: a row stays in the cache until as many different rows and row numbers have followed it
+// as the cache holds. Results either pass through the cache, too, or they fill the part that belongs to stored lines
+// (CacheSpec::dirty_least).
 double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads);
 
 // Returns the additional bytes of L2 bandwidth, per byte read from a table, that reads of the most popular row take,

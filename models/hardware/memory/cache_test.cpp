@@ -47,6 +47,25 @@ TEST(WrittenBack, IsWhatTheCacheDoesNotHoldAtTheEnd) {
   EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{4e6}, Bytes{4e6}), 0) << "all of it fits";
   EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{32e6}, Bytes{0}), 0.75);
   EXPECT_DOUBLE_EQ(written_back(cache(8e6), cache(16e6), Bytes{16e6}, Bytes{16e6}), 0.5);
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{0}, Bytes{16e6}), 1) << "nothing is stored";
+}
+
+// Half of 8 MB holds lines. Stored lines fill a quarter of it beside loads without stores, and at most three quarters.
+CacheSpec with_stored_lines() {
+  CacheSpec made = cache(8e6);
+  made.usable_share = 0.5;
+  made.dirty_least = 0.25;
+  made.dirty_most = 0.75;
+  return made;
+}
+
+TEST(WrittenBack, StoredLinesStayAccordingToTheShareOfStores) {
+  const CacheSpec stays = with_stored_lines();
+  EXPECT_DOUBLE_EQ(written_back(stays, std::nullopt, Bytes{16e6}, Bytes{16e6}), 1 - 3. / 16);
+  EXPECT_DOUBLE_EQ(written_back(stays, std::nullopt, Bytes{16e6}, Bytes{48e6}), 1 - 2. / 16);
+  EXPECT_NEAR(written_back(stays, std::nullopt, Bytes{16e6}, Bytes{1e15}), 1 - 1. / 16, 1e-6);
+  EXPECT_DOUBLE_EQ(written_back(stays, std::nullopt, Bytes{1e6}, Bytes{1e6}), 0);
+  EXPECT_DOUBLE_EQ(written_back(stays, cache(16e6), Bytes{16e6}, Bytes{16e6}), 0.5) << "the larger cache keeps them";
 }
 
 TEST(RowOverfetch, IsWholeGrainsAndTheCostOfOpening) {
@@ -79,16 +98,30 @@ TEST(TableHitRatio, AfterManyReadsOfAlikeRowsIsTheShareThatFits) {
 // alike rows, where N (1 - e^-x) rows and x N rows of other data fill a quarter of N rows. The hit ratio is 1 - e^-x.
 TEST(TableHitRatio, BytesThatPassTakeRoomFromRows) {
   TableReads reads = reads_of(1000, 10'000'000, 0);
-  reads.passing = Bytes{100};
+  reads.numbers = Bytes{100};
   const double hits = table_hit_ratio(cache(25'000), std::nullopt, reads);
   EXPECT_NEAR(hits - std::log1p(-hits), 0.25, 1e-4);
   double before = 1;
   for (const double bytes : {0., 1., 50., 1e3, 1e6}) {
-    reads.passing = Bytes{bytes};
+    reads.numbers = Bytes{bytes};
     const double now = table_hit_ratio(cache(25'000), std::nullopt, reads);
     EXPECT_LT(now, before);
     before = now;
   }
+}
+
+// Stored lines fill s + 1/4 of the usable half of the cache, where s is the share of stores in the traffic, and rows
+// the rest: of N alike rows, the part that fits.
+TEST(TableHitRatio, StoredLinesLeaveLessRoomForRows) {
+  CacheSpec stays = with_stored_lines();
+  stays.capacity = Bytes{50'000};
+  TableReads reads = reads_of(1000, 10'000'000, 0);
+  EXPECT_NEAR(table_hit_ratio(stays, std::nullopt, reads), 0.25 * 0.75, 1e-4);
+  reads.results = Bytes{20};
+  const double hits = table_hit_ratio(stays, std::nullopt, reads);
+  EXPECT_NEAR(hits, 0.25 * (0.75 - 20 / (20 + 100 * (1 - hits))), 1e-4);
+  reads.results = Bytes{1e6};
+  EXPECT_NEAR(table_hit_ratio(stays, std::nullopt, reads), 0.25 * 0.25, 1e-4) << "dirty_most";
 }
 
 // Two tables that are read together each have half of the cache.

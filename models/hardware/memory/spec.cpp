@@ -69,6 +69,17 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
           "hold less)")
       .range(0.01, 1)
       .or_default();
+  d.field(
+       "dirty_least", &CacheSpec::dirty_least,
+       "Share of the usable bytes that stored lines still fill after loads of any length; loads do not displace them")
+      .range(0, 1)
+      .or_default();
+  d.field("dirty_most", &CacheSpec::dirty_most,
+          "Largest share of the usable bytes that stored lines fill before they are written to memory. Between both "
+          "values it is dirty_least + the share of stores in the traffic of the memory; 0 means that loads and stores "
+          "displace each other's lines alike")
+      .range(0, 1)
+      .or_default();
   d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second that all CUs together can load").positive();
   d.field("hit_latency", &CacheSpec::hit_latency, "Latency of a load that hits").positive();
   d.field("add_cost", &CacheSpec::add_cost,
@@ -100,6 +111,11 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
           "true: capacity and bandwidth are sums over the groups of CUs (XCDs), each of which has its own cache, so "
           "that a GPU with more groups has more of both")
       .or_default();
+  d.check([](const CacheSpec& s) -> std::optional<config::Problem> {
+    if (s.dirty_least > s.dirty_most)
+      return config::Problem{"dirty_least is above dirty_most", "write at most dirty_most"};
+    return std::nullopt;
+  });
 }
 
 CacheSpec CacheSpec::at_clock(double share) const {

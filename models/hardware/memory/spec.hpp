@@ -39,6 +39,11 @@ struct HbmSpec {
 struct CacheSpec {
   Bytes capacity;
   double usable_share = 1;  // share of the capacity that is usable for rows that are read at random
+  // Share of the usable bytes that stored lines fill, which are not written to memory yet: dirty_least + the share of
+  // stores in the traffic of the memory, but at most dirty_most. Loads do not displace these lines. dirty_most is 0:
+  // loads and stores displace each other's lines alike, the oldest ones first.
+  double dirty_least = 0;
+  double dirty_most = 0;
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};

@@ -42,10 +42,10 @@ double time_us(const EquippedSystem& system, Kind kind, double bytes, Method met
 // Returns how much longer a collective may take with a faster network, as a factor. Faster flows that share ports may
 // coincide at worse times, which costs 2 % at most with 8 channels or more. The library's own choice follows its
 // tables. At 1 MiB the library takes a ring with LL128 and 16 channels at 400 Gb/s, a tree at 800 Gb/s, and the ring
-// with 32 channels at 1600 Gb/s. The ring takes 16.6 % longer with 32 channels than with 16, and 18.3 % longer in this
-// test, which times the kernel alone. Algorithm `best` avoids this loss.
+// with 32 channels at 1600 Gb/s. The ring takes 23.6 % longer with 32 channels than with 16, and 22.0 % longer than the
+// tree at 800 Gb/s in this test, which times the kernel alone. Algorithm `best` avoids this loss.
 double meetings(const Method& method) {
-  return method.algorithm == Algorithm::best ? 1.005 : method.algorithm == Algorithm::automatic ? 1.185 : 1.02;
+  return method.algorithm == Algorithm::best ? 1.005 : method.algorithm == Algorithm::automatic ? 1.225 : 1.02;
 }
 
 TEST(Machine, AFasterNicIsNotSlower) {

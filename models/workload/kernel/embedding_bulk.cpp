@@ -58,8 +58,9 @@ void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec
   program::PhaseShape shape = gather_shape(spec, build.gpu(), "gather", {.passes = 1, .workgroups = resident});
   shape.write = sizes.vector_bytes;
   shape.write_miss = results_written_back(spec, build.gpu(), shape);
-  kernel.shapes = {shape, of_first_task(shape)};
-  kernel.body = std::make_shared<EmbeddingBody>(spec, resident, before_first_rows(spec, build.gpu()));
+  kernel.shapes = {shape, of_first_task(spec, build.gpu(), shape)};
+  kernel.body = std::make_shared<EmbeddingBody>(
+      spec, resident, before_first_rows(spec, build.gpu(), std::min(resident, sizes.tasks_per_rank * build.ranks())));
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

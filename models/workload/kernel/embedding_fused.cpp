@@ -279,7 +279,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   store.mixed_stores = gather.mixed_stores;
   store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
   for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {
-    const program::PhaseShape first = of_first_task(kernel.shapes[later]);
+    const program::PhaseShape first = of_first_task(spec, build.gpu(), kernel.shapes[later]);
     kernel.shapes.push_back(first);
   }
 
@@ -295,7 +295,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   arguments.physical = std::min(walk.workgroups, arguments.tasks * ranks);
   arguments.vector_bytes = sizes.vector_bytes;
   arguments.fence = spec.fence.value_or(build.gpu().port.fence);
-  arguments.before_first = before_first_rows(spec, build.gpu());
+  arguments.before_first = before_first_rows(spec, build.gpu(), arguments.physical);
   if (build.system.node.nic) arguments.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
   const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
   arguments.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});

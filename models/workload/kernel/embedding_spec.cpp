@@ -168,6 +168,10 @@ double index_loads(const EmbeddingSpec& spec) {
   return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
 }
 
+double wavefronts_of(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
+  return std::ceil(static_cast<double>(spec.threads) / static_cast<double>(gpu.compute.wavefront));
+}
+
 // Returns the number of instructions that add an element to an fp32 sum: the addition, one more that turns bf16 into
 // fp32, and two for fp16. Counted on H200: 4.0, 16.3 and 24.3 of the instructions of a load of 16 bytes.
 double addition_instructions(builder::DataType dtype) {
@@ -195,7 +199,8 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
                                  .tables_at_once = static_cast<double>(walk.workgroups) * bags *
                                                    static_cast<double>(walk.passes) /
                                                    static_cast<double>(spec.global_batch),
-                                 .passing = Bytes{row / pooling + spec.index_bytes.value}};
+                                 .numbers = spec.index_bytes,
+                                 .results = Bytes{row / pooling}};
   const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
   shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
@@ -208,14 +213,14 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const double batches = std::ceil(pooling / rows_at_once);
   shape.in_flight = Bytes{std::min(spec.in_flight.value, bags * row * pooling / batches)};
   shape.dependent_loads = index_loads(spec) / bags;
+  shape.dependent_read = indices;
   if (spec.task_instructions + spec.load_instructions > 0) {
     // A batch has as many loads when a bag has fewer rows: the loads without a row are masked, but issued.
     const auto threads = static_cast<double>(spec.threads);
     const double loads = batches * std::max(1.0, std::floor(spec.in_flight.value / (threads * load_bytes)));
     const double of_load =
         spec.load_instructions + addition_instructions(spec.dtype) * load_bytes / builder::bytes_of(spec.dtype);
-    const double wavefronts = std::ceil(threads / static_cast<double>(gpu.compute.wavefront));
-    shape.instructions = wavefronts * (spec.task_instructions + loads * of_load) / bags;
+    shape.instructions = wavefronts_of(spec, gpu) * (spec.task_instructions + loads * of_load) / bags;
   }
   shape.pause = Time{static_cast<std::int64_t>(std::lround(static_cast<double>(spec.task_overhead.ps) / bags))};
   return shape;
@@ -228,14 +233,27 @@ double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& g
                               Bytes{vectors * gather.read * gather.read_miss});
 }
 
-Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
+Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::int64_t resident) {
   const auto loads = static_cast<std::int64_t>(index_loads(spec));
-  return spec.start_up + spec.task_overhead + gpu.hbm.unloaded_latency * loads;
+  const cu::CuArraySpec& compute = gpu.compute;
+  double clocks = 0;
+  if (compute.issue_interval && compute.issue_per_clock) {
+    const auto per_cu = std::ceil(static_cast<double>(resident) / static_cast<double>(compute.total_cus()));
+    const double in_turn = per_cu * wavefronts_of(spec, gpu) / *compute.issue_per_clock;
+    clocks = spec.task_instructions * std::max(*compute.issue_interval, in_turn);
+  }
+  return spec.start_up + spec.task_overhead + Time::from_seconds(clocks / compute.clock.value) +
+         gpu.hbm.unloaded_latency * loads;
 }
 
-program::PhaseShape of_first_task(program::PhaseShape gather) {
+program::PhaseShape of_first_task(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, program::PhaseShape gather) {
   gather.dependent_loads = 0;
   gather.pause = Time{};
+  if (gpu.compute.issue_interval) {
+    const double of_bag =
+        wavefronts_of(spec, gpu) * spec.task_instructions / static_cast<double>(spec.bags_per_workgroup);
+    gather.instructions = std::max(0.0, gather.instructions - of_bag);
+  }
   return gather;
 }
 

@@ -83,12 +83,13 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
 // itself and its peers have stored these results. `gather` is the shape of one vector.
 double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, const program::PhaseShape& gather);
 
-// The first tasks of a GPU's workgroups run in step: all workgroups start up and then wait for row numbers, while the
-// memory is idle. before_first_rows() returns the time until a workgroup requests its first rows (start_up,
-// task_overhead and the wait for row numbers), which is modelled as a delay. of_first_task() returns the shape of the
-// first task after this delay: `gather` without task_overhead and the wait. Later tasks of different workgroups are out
-// of step, so their shape contains these two times.
-Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu);
-program::PhaseShape of_first_task(program::PhaseShape gather);
+// The first tasks of a GPU's workgroups run in step: all workgroups start up, issue their instructions and wait for row
+// numbers at the same time, while the memory is idle. before_first_rows() returns the time until a workgroup requests
+// its first rows (start_up, task_overhead, task_instructions and the wait for row numbers), which is modelled as a
+// delay. `resident`: workgroups on the GPU. of_first_task() returns the shape of the first task after this delay:
+// `gather` without what the delay contains. Later tasks of different workgroups are out of step, so their shape
+// contains it.
+Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::int64_t resident);
+program::PhaseShape of_first_task(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, program::PhaseShape gather);
 
 }  // namespace moire::kernel

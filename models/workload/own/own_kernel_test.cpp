@@ -64,11 +64,12 @@ Totals totals(const replay::Result& result) {
 std::string work(const program::PhaseShape& shape, const std::string& more) {
   return fmt::format(
       "work: {{name: {}, read: {:.17g}, read_miss: {:.17g}, read_overfetch: {:.17g}, flop: {:.17g}, write: {:.17g}, "
-      "write_miss: {:.17g}, dependent_loads: {:.17g}, pause: {} ps, in_flight: {:.17g} B, random_rows: true, "
+      "write_miss: {:.17g}, dependent_loads: {:.17g}, dependent_read: {:.17g} B, pause: {} ps, in_flight: {:.17g} B, "
+      "random_rows: true, "
       "pipelined: "
       "false{}{}}}",
       shape.name, shape.read, shape.read_miss, shape.read_overfetch, shape.flop, shape.write, shape.write_miss,
-      shape.dependent_loads, shape.pause.ps, shape.in_flight.value,
+      shape.dependent_loads, shape.dependent_read, shape.pause.ps, shape.in_flight.value,
       shape.mixed_stores < 0 ? "" : fmt::format(", mixed_stores: {:.17g}", shape.mixed_stores), more);
 }
 
@@ -134,7 +135,7 @@ std::string embedding_kernel(const EquippedSystem& system, const kernel::Embeddi
 )",
                      spec.threads, spec.fused_registers_per_thread, sizes.tasks_per_rank, sizes.blocks,
                      sizes.samples_per_rank, spec.bags_per_workgroup, sizes.vector_bytes, tasks_per_slice,
-                     kernel::before_first_rows(spec, build.gpu()).ps,
+                     kernel::before_first_rows(spec, build.gpu(), 0).ps,
                      build.reach().peers() > 0 ? "div(to, gpus) == node" : "to == rank") +
          indented(indented(twice(keep))) +
          "                - if:\n                    when: to != rank && near\n                    do:\n" +

@@ -136,6 +136,10 @@ void WorkSpec::describe(config::Describer<WorkSpec>& d) {
           "If not pipelined: number of loads of a unit that must return before its rows can be requested")
       .range(0, 1e6)
       .or_default();
+  d.field("dependent_read", &WorkSpec::dependent_read,
+          "Bytes of `read` that are loaded before the rows (row numbers); no cache holds them")
+      .range(Bytes{0}, Bytes{1e12})
+      .or_default();
   d.field("pause", &WorkSpec::pause, "If not pipelined: time of a unit in which nothing is requested").or_default();
   d.field("held", &WorkSpec::held,
           "If pipelined: time for which loaded bytes keep their buffer before the next load can use it")

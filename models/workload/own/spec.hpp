@@ -70,6 +70,7 @@ struct WorkSpec {
   double read_overfetch = 1;
   std::optional<double> mixed_stores;
   double dependent_loads = 0;
+  Bytes dependent_read{0};
   Time pause;
   Time held;
   bool random_rows = false;
