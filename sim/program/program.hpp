@@ -81,6 +81,10 @@ struct PhaseShape {
   std::int64_t active_threads = 0;  // threads that take part in the phase; 0: all
   Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)
   bool operator==(const PhaseShape&) const = default;
+
+  // Returns the bytes that the memory fetches for `read`. What dependent loads load is contiguous, so the memory fetches
+  // no more than these bytes.
+  double fetched() const { return (read * read_miss - dependent_read) * read_overfetch + dependent_read; }
 };
 
 // One step of a workgroup.
@@ -98,6 +102,9 @@ struct Phase {
   };
   Kind kind = Kind::nothing;
   bool posted = false;  // work: runs concurrently with the workgroup's next steps, like stores that nobody waits for
+  // signal: one thread raises the workgroup's flags, one after the other. The workgroup waits until the thread has done
+  // so for earlier signals.
+  bool in_turn = false;
   bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
   // put: a host thread posts the message to the NIC. If the peer is within reach of stores (in the same node), the host
   // thread copies the bytes by DMA instead, `duration` after the workgroup's request.

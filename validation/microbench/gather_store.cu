@@ -1,7 +1,7 @@
 // The benchmark gather_store: gathers with stores between them, by share of stores and total bytes.
 //
-// Shows how a few writes slow down a memory that mostly reads, and how many written bytes stay in the cache when the
-// kernel ends. Every run begins with an L2 of clean lines.
+// Shows how a few writes slow down a memory that mostly reads. Before every run a kernel loads kCleanBytes of other data.
+// These loads displace clean lines, but few of the lines that the run before has stored.
 #include <algorithm>
 
 #include "access.cuh"

@@ -9,6 +9,7 @@
 
 #include "app/evidence/microbench/bench.hpp"
 #include "models/algorithms/msccl/algorithm.hpp"
+#include "models/hardware/memory/cache.hpp"
 #include "models/workload/collective/algorithm_program.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 
@@ -195,10 +196,11 @@ Values run(const libraries::LibrarySpec& library, const SystemSpec& system, cons
   program.queues.push_back(queue("plan", {}));
   builder::Builder build{node, program, program.queues[0]};
   constexpr double element_bytes = 4;
-  collective::append_channel_kernel(build,
-                                    collective::algorithm_program(std::make_shared<const Algorithm>(made.algorithm),
-                                                                  bytes, collective::fifo_of(protocol)),
-                                    library, protocol, element_bytes, "plan");
+  collective::append_channel_kernel(
+      build,
+      collective::algorithm_program(std::make_shared<const Algorithm>(made.algorithm), bytes,
+                                    collective::fifo_of(protocol), Bytes{memory::held_bytes(build.gpu().l2)}),
+      library, protocol, element_bytes, "plan");
   const replay::Result result = simulate(node, program);
   const Time first = result.operations.front().first_workgroup;
   Time end;

@@ -19,6 +19,8 @@ class ChannelProgram {
   virtual std::uint32_t strands() const { return 1; }
   virtual std::uint32_t connections() const = 0;          // all connection numbers are below this value
   virtual std::uint32_t semaphores() const { return 0; }  // all semaphore numbers of a rank are below this value
+  // True if the channel sends or receives over a connection.
+  virtual bool connected(Rank /*rank*/, std::uint32_t /*channel*/) const { return connections() > 0; }
   // Return the rank at the other end of a connection: sender() if `rank` receives over the connection, receiver() if
   // `rank` sends. Deadlock reports name this rank.
   virtual Rank sender(Rank rank, std::uint32_t connection) const = 0;

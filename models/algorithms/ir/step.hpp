@@ -128,8 +128,9 @@ struct Step {
   std::uint32_t wait = no_semaphore;  // the step waits until this semaphore has been raised wait_count times
   std::int64_t wait_count = 0;
   std::uint32_t raise = no_semaphore;
-  bool far = false;   // the semaphore `wait` or `raise` belongs to rank `to`, not to this rank
-  bool more = false;  // the next step waits, too; the threads poll the semaphores of both steps side by side
+  bool far = false;     // the semaphore `wait` or `raise` belongs to rank `to`, not to this rank
+  bool more = false;    // the next step waits, too; the threads poll the semaphores of both steps side by side
+  bool cached = false;  // what the step loads from the rank's own memory is in the L2
   Effort effort = Effort::order;
 };
 

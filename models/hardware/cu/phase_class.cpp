@@ -17,16 +17,20 @@ struct Loop {
   double slowest;  // latency of the slowest load of an iteration on an idle machine, in seconds
 };
 
-std::int64_t wavefronts_of(const CuArraySpec& compute, const program::PhaseShape& shape) {
-  const std::int64_t threads = shape.active_threads > 0 ? shape.active_threads : shape.threads;
-  return (threads + compute.wavefront - 1) / compute.wavefront;
+double wavefronts_of(const CuArraySpec& compute, const program::PhaseShape& shape) {
+  return static_cast<double>(compute.wavefronts(shape.active_threads > 0 ? shape.active_threads : shape.threads));
 }
 
 // Returns the seconds per unit of work that the wavefronts need for their instructions on a CU of their own.
 double issue_time(const CuArraySpec& compute, const program::PhaseShape& shape, double clock) {
   if (shape.instructions <= 0 || !compute.issue_interval) return 0;
-  const double each = shape.instructions / static_cast<double>(wavefronts_of(compute, shape));
+  const double each = shape.instructions / wavefronts_of(compute, shape);
   return each * *compute.issue_interval / (compute.clock.value * clock);
+}
+
+// Returns the bytes that all threads load in one dependent load.
+double dependent_bytes(const program::PhaseShape& shape) {
+  return shape.dependent_loads > 0 ? shape.dependent_read / shape.dependent_loads : 0;
 }
 
 // Returns the loop of a workgroup that waits for each batch of loads. `led`: bytes per unit of work that count as in
@@ -41,15 +45,15 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   double single = latency.mean();
   double single_waits = 1;
   const double rows = led - shape.dependent_read;
-  if (shape.dependent_read > 0 && shape.dependent_loads > 0) {
-    const double lines = std::max(1.0, shape.dependent_read / shape.dependent_loads / latency.line);
+  if (const double bytes = dependent_bytes(shape); bytes > 0) {
+    const double lines = std::max(1.0, bytes / latency.line);
     single = latency.miss + latency.spread * core::logarithm(lines);
     single_waits = 1 + core::logarithm(lines);
   }
   if (shape.dependent_read > 0)
     latency.missed = std::clamp((latency.missed * led - shape.dependent_read) / rows, 0.0, 1.0);
   const double batch = shape.in_flight.value;
-  const auto wavefronts = static_cast<double>(wavefronts_of(compute, shape));
+  const double wavefronts = wavefronts_of(compute, shape);
   const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load has 16 B per lane
   const double own = batch / wavefronts;
   const double rate =
@@ -134,7 +138,8 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
     spec.in_turn = !shape.pipelined && shape.read > 0 && (shape.write + shape.peer_write > 0 || issues);
     if (load.group_in_flight > 0) {
-      const double of_group = std::min(1.0, shape.in_flight.value / load.group_in_flight);
+      const double most_in_flight = std::max(shape.in_flight.value, dependent_bytes(shape));
+      const double of_group = std::min(1.0, most_in_flight / load.group_in_flight);
       spec.bound = std::min(spec.bound, compute.load_per_group->value * of_group / led);
     }
     for (const part::Shared* shared : site.shared()) shared->use(use, spec);

@@ -20,8 +20,8 @@ constexpr double port_steps = 4;
 // Rounding up slows a lone workgroup only if this multiple / load_per_group exceeds the latency of the memory. 128 KiB
 // at 1 TB/s take 131 ns, less than the latency of any memory.
 constexpr double group_step = 128 * 1024;
-constexpr double rounding =
-    1e-6;  // of a batch or a byte: a quotient that exceeds a whole number by less is that number
+// A quotient that exceeds a whole number of batches or of bytes by less than this share is that number.
+constexpr double rounding = 1e-6;
 
 // Returns whether the phase takes part in sharing the arithmetic and the issue slots of its CU.
 bool computes(const program::PhaseShape& shape) { return shape.flop > 0 || shape.instructions > 0; }
@@ -181,8 +181,7 @@ ShapeId PhaseRunner::in_equal_batches(ShapeId shape, double amount) {
   const double batches = std::ceil(loaded / of.in_flight.value - rounding);
   const double batch = std::ceil(loaded / std::max(1.0, batches) - rounding);
   if (batch >= of.in_flight.value) return shape;
-  const std::uint64_t key = std::uint64_t{shape} << 32 | static_cast<std::uint32_t>(batch);
-  const auto [found, made] = batched_.try_emplace(key, shape);
+  const auto [found, made] = batched_.try_emplace({shape, batch}, shape);
   if (made) {
     program::PhaseShape batched = of;
     batched.in_flight = Bytes{std::max(1.0, batch)};

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "models/hardware/cu/cu_array.hpp"
@@ -154,7 +156,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<std::uint32_t> queues_;  // by shape
   std::vector<double> arrivals_;       // by shape: first_arrival()
   std::vector<ShapeId> originals_;     // by shape: the shape from which in_equal_batches() made it, or the shape itself
-  std::unordered_map<std::uint64_t, ShapeId> batched_;  // by original and bytes of a batch
+  std::map<std::pair<ShapeId, double>, ShapeId> batched_;  // by original and bytes of a batch
   std::vector<Unit> units_;
   std::vector<std::uint32_t> changed_;
   std::vector<Path> paths_;  // ports and groups

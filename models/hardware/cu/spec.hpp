@@ -61,6 +61,8 @@ struct CuArraySpec {
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;
+  // Returns the number of wavefronts of a workgroup with so many threads.
+  std::int64_t wavefronts(std::int64_t threads) const { return (threads + wavefront - 1) / wavefront; }
   // Returns the spec of the same CUs at `share` of their clock. Scales all values that cu::declaration() lets follow
   // the clock.
   CuArraySpec at_clock(double share) const;

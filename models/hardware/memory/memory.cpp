@@ -21,7 +21,7 @@ double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
   double stores = shape.mixed_stores;
   if (stores < 0) {
     const double stored = (shape.write + shape.peer_write) * shape.write_miss;
-    const double moved = shape.read * shape.read_miss * shape.read_overfetch + stored;
+    const double moved = shape.fetched() + stored;
     stores = moved > 0 ? stored / moved : 0;
   }
   const double turns = shape.in_order ? hbm.turnaround_in_order : shape.random_rows ? hbm.turnaround_gathers : 1;
@@ -111,8 +111,7 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   const Capacities& own = of(use.rank, use.queue);
   const double cached = shape.read + shape.write + shape.l2_extra;
   if (cached > 0) spec.demands.push_back({own.l2, cached});
-  const double moved =
-      shape.read * shape.read_miss * shape.read_overfetch + shape.write * shape.write_miss * hbm_.write_cost;
+  const double moved = shape.fetched() + shape.write * shape.write_miss * hbm_.write_cost;
   if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});
 }
 

@@ -113,7 +113,8 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
       .or_default();
   d.check([](const CacheSpec& s) -> std::optional<config::Problem> {
     if (s.dirty_least > s.dirty_most)
-      return config::Problem{"dirty_least is above dirty_most", "write at most dirty_most"};
+      return config::Problem{fmt::format("dirty_least {} is above dirty_most {}", s.dirty_least, s.dirty_most),
+                             "lower dirty_least or raise dirty_most"};
     return std::nullopt;
   });
 }

@@ -38,7 +38,7 @@ void Power::meter(const part::PhaseUse& use, core::ClassSpec& spec) const {
   if (matrix) spec.metered.push_back({own.matrix, shape.flop});
   const double flop = (matrix ? spec_.matrix_flop : spec_.vector_flop).value;
   const double bytes = shape.read + shape.write + shape.peer_write + shape.peer_read;
-  const double missed = shape.read * shape.read_miss * shape.read_overfetch;
+  const double missed = shape.fetched();
   const double core = (flop * shape.flop + spec_.l2_byte.value * bytes) * own.voltage;
   const double memory =
       spec_.hbm_read_byte.value * missed + spec_.hbm_write_byte.value * shape.write * shape.write_miss;

@@ -145,6 +145,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::uint32_t posted = 0;  // number of its posted phases that are not done
     std::int64_t target = 0;
     Time fence;                            // duration of its fence after the last of its posted phases
+    Time raising;                          // when its thread that raises flags in turn is ready for the next flag
     std::uint32_t posted_by = UINT32_MAX;  // posted phases have a seat of their own: the seat that posted this one
     std::uint32_t strand = 0;
     std::uint32_t home = 0;     // seat of strand 0, which stays occupied until the last strand ends

@@ -188,8 +188,6 @@ void Replay::go_on(std::uint32_t id) {
         phases_.leave(id);
         return flags_.wait(phase.flag, phase.target, *this, resume);
       case Phase::Kind::signal:
-        if (gate_opens(phase)) send(id, phase, now);
-        break;
       case Phase::Kind::put: {
         if (!gate_opens(phase)) break;
         const Time free = send(id, phase, now);
@@ -265,7 +263,7 @@ void Replay::go_ahead(std::uint32_t id, Time at) {
       end_phase(id, at);
     } else if (phase.kind == Phase::Kind::signal && phase.gate == program::no_flag) {
       begin_phase(wg, phase.kind, at);
-      send(id, phase, at);
+      at = send(id, phase, at);
     } else {
       wg.step = step;
       break;
@@ -334,7 +332,7 @@ std::uint32_t Replay::new_flight(const Flight& flight) {
 }
 
 Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
-  const Workgroup& wg = workgroups_[id];
+  Workgroup& wg = workgroups_[id];
   const Rank rank = runs_[wg.run].rank;
   const bool by_nic = phase.kind == Phase::Kind::put && (phase.peer != rank || phase.summed);
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
@@ -377,6 +375,10 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu(rank).l2.hit_latency : machine_.gpu().port.store_latency;
+  if (phase.in_turn) {
+    now = std::max(now, wg.raising);
+    wg.raising = now + phase.duration;
+  }
   arrives(arrival, now + phase.duration + latency);
   return now;
 }

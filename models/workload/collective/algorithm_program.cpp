@@ -6,6 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "models/algorithms/msccl/lower.hpp"
+#include "models/workload/collective/reuse.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::collective {
@@ -31,12 +33,13 @@ std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t firs
 class AlgorithmProgram final : public ChannelProgram {
  public:
   AlgorithmProgram(std::shared_ptr<const msccl::Algorithm> algorithm, std::uint64_t bytes, const msccl::Fifo& fifo,
-                   const proof::Codings& codings, const RatioOf& ratio_of)
+                   Bytes held, const proof::Codings& codings, const RatioOf& ratio_of)
       : algorithm_(std::move(algorithm)),
         cut_(msccl::cut(*algorithm_, bytes, fifo)),
         call_bytes_(static_cast<double>(fifo.call_bytes)) {
     number_connections();
     blocks_.resize(algorithm_->gpus.size());
+    const proof::Layout layout = msccl::layout_of(*algorithm_, msccl::call_patterns(*algorithm_).front());
     auto takes = codings.takes.begin();
     for (Rank rank = 0; rank < blocks_.size(); ++rank) {
       const msccl::Gpu& gpu = algorithm_->gpus[rank];
@@ -44,9 +47,13 @@ class AlgorithmProgram final : public ChannelProgram {
       for (const msccl::ThreadBlock& block : gpu.blocks) {
         blocks_[rank].push_back(Block{0, 0, count_flags(block), {}});
       }
+      const Reuse reuse = reuse_of(*algorithm_, rank, layout);
+      const double used = static_cast<double>(reuse.chunks) * std::min(cut_.chunk_bytes, call_bytes_);
       for (std::size_t b = 0; b < gpu.blocks.size(); ++b) {
         const bool codes = takes != codings.takes.end();
-        expand(rank, gpu.blocks[b], codes ? *takes : Takes(gpu.blocks[b].steps.size()), ratio_of, blocks_[rank][b]);
+        const std::size_t steps = gpu.blocks[b].steps.size();
+        expand(rank, gpu.blocks[b], codes ? *takes : Takes(steps), ratio_of,
+               used <= held.value ? reuse.again[b] : std::vector<bool>(steps), blocks_[rank][b]);
         if (codes) ++takes;
       }
     }
@@ -55,6 +62,10 @@ class AlgorithmProgram final : public ChannelProgram {
   std::uint32_t channels() const override { return channels_; }
   std::uint32_t channels_of(Rank rank) const override { return static_cast<std::uint32_t>(blocks_[rank].size()); }
   std::uint32_t connections() const override { return connections_; }
+  bool connected(Rank rank, std::uint32_t channel) const override {
+    const msccl::ThreadBlock& block = algorithm_->gpus[rank].blocks[channel];
+    return block.send != msccl::none || block.recv != msccl::none;
+  }
   std::uint32_t semaphores() const override { return channels_; }
   Rank sender(Rank rank, std::uint32_t connection) const override { return senders_.at({rank, connection}); }
   Rank receiver(Rank rank, std::uint32_t connection) const override { return receivers_.at({rank, connection}); }
@@ -82,6 +93,7 @@ class AlgorithmProgram final : public ChannelProgram {
     step.bytes = std::min(call_bytes_, cut_.chunk_bytes - begin) * call.count;
     if (call.ratio > 0) step.bytes = std::ceil(step.bytes / call.ratio);
     step.sources = call.sources;
+    step.cached = call.cached;
     if (effect(call.op).receives) {
       step.from = static_cast<Rank>(from.recv);
       step.in = block.in;
@@ -100,6 +112,7 @@ class AlgorithmProgram final : public ChannelProgram {
     Op op = Op::none;
     bool raises = false;  // Op::none: raises a flag; else it waits for flags
     bool more = false;    // true if another wait follows; both flags are polled side by side
+    bool cached = false;
     std::uint8_t sources = 1;
     std::uint32_t semaphore = ir::no_semaphore;
     std::uint32_t count = 0;  // number of chunks; with Op::none: number of flags to wait for
@@ -156,7 +169,8 @@ class AlgorithmProgram final : public ChannelProgram {
   }
 
   using Takes = std::vector<std::vector<std::uint32_t>>;
-  void expand(Rank rank, const msccl::ThreadBlock& from, const Takes& takes, const RatioOf& ratio_of, Block& block) {
+  void expand(Rank rank, const msccl::ThreadBlock& from, const Takes& takes, const RatioOf& ratio_of,
+              const std::vector<bool>& again, Block& block) {
     if (from.send != msccl::none) block.out = number(rank, static_cast<Rank>(from.send), from.channel);
     if (from.recv != msccl::none) block.in = number(static_cast<Rank>(from.recv), rank, from.channel);
     const auto own = static_cast<std::uint32_t>(&block - blocks_[rank].data());
@@ -169,15 +183,17 @@ class AlgorithmProgram final : public ChannelProgram {
       }
       const Op op = step.type;
       std::uint32_t sources = 1;
+      bool cached = again[s];
       if (step.type == Op::reduce) {
         sources = sources_of(from.steps, s);
-        s += sources - 1;
+        for (std::uint32_t i = 1; i < sources; ++i) cached = again[++s] && cached;
       }
       const ir::Effect does = effect(op);
       for (std::uint32_t left = op == Op::none ? 0 : step.count; left > 0;) {
         const std::uint32_t chunks = std::min(left, cut_.chunks_per_call);
         const bool encoded = !takes[s].empty() && !is_coding(op);
         block.calls.push_back({.op = op,
+                               .cached = cached,
                                .sources = static_cast<std::uint8_t>(sources),
                                .count = chunks,
                                .received = block.receives,
@@ -210,9 +226,9 @@ msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol) {
 }
 
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
-                                                        std::uint64_t bytes, const msccl::Fifo& fifo,
+                                                        std::uint64_t bytes, const msccl::Fifo& fifo, Bytes held,
                                                         const proof::Codings& codings, const RatioOf& ratio_of) {
-  return std::make_shared<AlgorithmProgram>(std::move(algorithm), bytes, fifo, codings, ratio_of);
+  return std::make_shared<AlgorithmProgram>(std::move(algorithm), bytes, fifo, held, codings, ratio_of);
 }
 
 double mean_ratio(const std::uint32_t* numbers, std::size_t count, const RatioOf& ratio_of) {

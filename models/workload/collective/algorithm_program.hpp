@@ -25,9 +25,10 @@ msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);
 using RatioOf = std::function<double(std::int64_t)>;
 // Returns the algorithm as a channel program for a whole buffer of `bytes` bytes. The algorithm must obey the rules of
 // the MSCCL format, which msccl::read_xml checks. `codings` states which steps move encoded chunks. A step that moves
-// encoded chunk n moves the chunk's plain bytes divided by ratio_of(n).
+// encoded chunk n moves the chunk's plain bytes divided by ratio_of(n). `held`: bytes of a rank's data that its L2
+// keeps.
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
-                                                        std::uint64_t bytes, const msccl::Fifo& fifo,
+                                                        std::uint64_t bytes, const msccl::Fifo& fifo, Bytes held,
                                                         const proof::Codings& codings = {},
                                                         const RatioOf& ratio_of = nullptr);
 

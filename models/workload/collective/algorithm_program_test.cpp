@@ -29,6 +29,7 @@ using libraries::example_equipped;
 using Shared = std::shared_ptr<const msccl::Algorithm>;
 
 constexpr msccl::Fifo fifo{static_cast<std::uint64_t>(example_chunk), 4};  // of example_channels
+constexpr Bytes held{32 * 1024 * 1024};
 
 Shared compiled(const std::string& name, const std::string& parameters, mscclang::Shape shape) {
   config::Diagnostics diagnostics;
@@ -43,7 +44,7 @@ replay::Result run(const libraries::EquippedSystem& system, const Shared& algori
   program::Program program(static_cast<Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
-  append_channel_kernel(build, algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo), library,
+  append_channel_kernel(build, algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo, held), library,
                         library.channels->simple, 4, "algorithm");
   core::RunLoop loop;
   const auto machine = machine::build_or_throw(system, loop);
@@ -70,7 +71,7 @@ TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
                            "all_gather_recursive_doubling", "broadcast_chain"}) {
     const Shared algorithm = compiled(name, "instances: 2", {2, 4});
     for (const double bytes : {65536., 4194304., 134217728.}) {
-      const auto program = algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo);
+      const auto program = algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo, held);
       // The sizes of the calls of each connection, in order. Sender, receiver and number identify a connection.
       std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<double>> sent, received;
       for (Rank rank = 0; rank < 8; ++rank) {

@@ -24,16 +24,20 @@ using program::PhaseShape;
 bool is_part(const Step& step) { return step.effort == ir::Effort::nothing; }
 
 constexpr std::uint32_t first_of_parts = 2 * ir::ops + ir::most_sources - 1;
+constexpr std::uint32_t first_cached = first_of_parts + 3;
 
 // Returns the index of a step's shape in a kernel with FIFOs. `staged`: the step sends to a staging buffer. The shapes
 // are, in this order: one for each op; one for each op with a staging buffer; reduces of 2, 3, ... sources; steps in
-// another step's loop (is_part) that receive, that send, and that send to a staging buffer. A kernel of one-sided steps
+// another step's loop (is_part) that receive, that send, and that send to a staging buffer; and all of these again for
+// steps whose own data is in the L2. A kernel of one-sided steps
 // has one shape per move instead, and does not use this function.
 std::uint16_t shape_number(const Step& step, bool staged) {
+  std::uint32_t number = static_cast<std::uint32_t>(step.op) + (staged ? ir::ops : 0);
   if (is_part(step))
-    return static_cast<std::uint16_t>(first_of_parts + (effect(step.op).receives ? 0 : staged ? 2 : 1));
-  if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ir::ops + step.sources - 2);
-  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ir::ops : 0));
+    number = first_of_parts + (effect(step.op).receives ? 0 : staged ? 2 : 1);
+  else if (step.op == Op::reduce && step.sources > 1)
+    number = 2 * ir::ops + step.sources - 2;
+  return static_cast<std::uint16_t>(number + (step.cached ? first_cached : 0));
 }
 
 constexpr std::array<const char*, ir::ops> names = {"nothing",
@@ -63,8 +67,10 @@ class ChannelKernel final : public program::KernelBody {
     double unit = 1;  // bytes of data in a unit of work
     bool lines = false;
     Time setup;
+    Time connection_setup;
+    Time preparation;
     Time overhead;
-    Time posting;
+    Time posting, posting_beside;
     Time empty_slice;
     Time local_overhead;
     std::array<Time, ir::efforts> effort{};
@@ -101,6 +107,8 @@ class ChannelKernel final : public program::KernelBody {
     if (number == 0) {
       phase.kind = Phase::Kind::delay;
       phase.duration = terms_.setup;
+      if (terms_.steps->connected(rank, static_cast<std::uint32_t>(workgroup)))
+        phase.duration = phase.duration + terms_.connection_setup;
       return true;
     }
     // Most steps use only some of their parts, and some steps use none. Parts that do nothing are skipped, up to the
@@ -125,7 +133,18 @@ class ChannelKernel final : public program::KernelBody {
   }
 
  private:
-  enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
+  enum Part : std::uint32_t {
+    prepare,
+    wait_credit,
+    wait_data,
+    think,
+    begun,
+    move,
+    wait_end,
+    tell_data,
+    tell_credit,
+    parts
+  };
 
   // Writes one part of a step to `phase`, which stays Kind::nothing if the part has nothing to do. `whole`: bytes of a
   // full slice. `number` is the index of the part among the parts of all steps of the strand, `of_step` its index in
@@ -150,7 +169,7 @@ class ChannelKernel final : public program::KernelBody {
       if (phase.kind != Phase::Kind::nothing) return;
     }
     if (needs.sends) {
-      send(rank, step, bytes, slice, part, phase);
+      send(rank, step, bytes, slice + 1 < terms_.slices && step.bytes > (slice + 1) * whole, slice, part, phase);
       if (phase.kind != Phase::Kind::nothing) return;
     }
     if (bytes <= 0) {
@@ -160,14 +179,14 @@ class ChannelKernel final : public program::KernelBody {
       }
       return;
     }
-    if (part == think) {
-      if (!needs.receives && !needs.sends) {
-        phase.kind = Phase::Kind::delay;
-        phase.duration = slice == 0 ? terms_.local_overhead : Time{};
-      } else if (!is_part(step)) {
-        phase.kind = Phase::Kind::delay;
-        phase.duration = varied(terms_.overhead, workgroup, strand, number);
-      }
+    if (part == think && !needs.receives && !needs.sends) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = slice == 0 ? terms_.local_overhead : Time{};
+    } else if (part == prepare || part == think) {
+      const Time overhead = part == prepare ? terms_.preparation : terms_.overhead;
+      if (overhead.ps == 0 || is_part(step) || !(needs.receives || needs.sends)) return;
+      phase.kind = Phase::Kind::delay;
+      phase.duration = varied(overhead, workgroup, strand, number);
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
       const Rank relay = needs.sends ? terms_.relays.of_channel(rank, step.to) : program::no_rank;
@@ -185,7 +204,7 @@ class ChannelKernel final : public program::KernelBody {
       phase.duration = terms_.local_overhead + codec.prepare;
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
-      phase.shape = shape_number(step, false);
+      phase.shape = static_cast<std::uint16_t>(step.op);
       phase.peer = rank;
       phase.amount = std::ceil(step.bytes / codec.unit);
     }
@@ -193,7 +212,7 @@ class ChannelKernel final : public program::KernelBody {
 
   // Returns the varied overhead of a slice. It deviates by the same percentage whether the slice is empty or full.
   Time varied(Time overhead, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number) const {
-    return spread_out(overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number);
+    return spread_out(overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number / parts);
   }
 
   bool reaches(Rank a, Rank b) const { return terms_.reach.stores(a, b); }
@@ -272,14 +291,18 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  void send(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
+  // `more`: the next slice of the step has data, too.
+  void send(Rank rank, const Step& step, double bytes, bool more, std::uint32_t slice, std::uint32_t part,
+            Phase& phase) const {
     const std::int64_t before = std::int64_t{step.sent} * terms_.slices + slice;
     if (part == wait_credit) {
       if (before >= terms_.slots) wait(terms_.credit.at(rank, step.out), before - terms_.slots + 1, phase);
     } else if ((part == begun && line_by_line(rank, step.to)) || part == tell_data) {
       tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, data(step.out), phase,
            terms_.relays.of_channel(rank, step.to));
-      if (phase.kind == Phase::Kind::signal && part == tell_data && bytes > 0) phase.duration = terms_.posting;
+      if (phase.kind != Phase::Kind::signal || part == begun) return;
+      phase.in_turn = terms_.posting.ps > 0;
+      if (bytes > 0) phase.duration = terms_.posting + (more ? terms_.posting_beside : Time{});
     }
   }
 
@@ -307,9 +330,10 @@ std::string name_of(const ir::Move& move) {
 }
 
 // Returns the demands of a step for `unit` bytes of data. `staged`: the step sends to a staging buffer, as between
-// nodes. `part`: the step is part of another step's loop.
-PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const ChannelsSpec& channels,
-                    const ProtocolSpec& protocol, double unit, double element_bytes, std::uint32_t strands) {
+// nodes. `part`: the step is part of another step's loop. `cached`: what the step loads from the rank's own memory is
+// in the L2.
+PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, bool cached, const ChannelsSpec& channels,
+                    const ProtocolSpec& protocol, Time poll, double unit, double element_bytes, std::uint32_t strands) {
   const ir::Effect needs = effect(op);
   const int loads = needs.loads() + static_cast<int>(sources) - 1;
   const double from_fifo = needs.receives ? protocol.wire : 0;
@@ -317,6 +341,7 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const 
   PhaseShape shape;
   shape.name = names[static_cast<std::size_t>(op)];
   if (staged) shape.name += " (staged)";
+  if (cached) shape.name += " (cached)";
   shape.read = unit * (loads + from_fifo);
   shape.write = unit * (needs.stores() + (staged ? to_fifo : 0));
   shape.peer_write = staged ? 0 : unit * to_fifo;
@@ -330,15 +355,19 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const 
     shape.read = unit * from_fifo;
     shape.write = staged ? unit * to_fifo : 0;
   }
+  // Lines that have arrived over a FIFO are still in the cache. The FIFOs of protocols without lines are larger than
+  // it.
+  const double missed = (part || cached ? 0 : loads) + (protocol.lines ? 0 : from_fifo);
+  if (shape.read > 0) shape.read_miss = missed * unit / shape.read;
   shape.pipelined = false;  // the library's loops load a batch, wait for the batch and store it
   shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
-    // Lines that have arrived over a FIFO are still in the cache, so only loads of the rank's own data miss.
     const double loaded = std::max(1e-9, shape.read / unit);
-    shape.read_miss = part ? 0 : loads / loaded;
     // Sources are loaded one after the other, so the lines of only one source are in flight.
     shape.in_flight = Bytes{in_flight * (part && !needs.receives ? to_fifo : loaded) / sources};
     if (!part) shape.pause = protocol.batch_pause;
+    // A line is polled until it has come, so it is seen half a poll late on average.
+    if (!part && needs.receives) shape.pause = shape.pause + Time::from_seconds(poll.seconds() / 2);
   }
   return shape;
 }
@@ -445,20 +474,27 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   // With lines a unit is a whole batch, because the pause per byte would not be a whole number of picoseconds.
   terms.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   terms.setup = channels.setup;
+  terms.connection_setup = channels.connection_setup;
+  terms.preparation = protocol.preparation;
   terms.overhead = protocol.step_overhead;
   terms.posting = protocol.posting;
+  terms.posting_beside = protocol.posting_beside;
   terms.empty_slice = protocol.empty_slice;
   terms.local_overhead = channels.local_overhead;
   terms.effort[static_cast<std::size_t>(ir::Effort::order)] = channels.order_overhead;
   terms.spread = protocol.step_spread;
-  const auto add_shape = [&](Op op, std::uint32_t sources, bool staged, bool part = false) {
-    kernel.shapes.push_back(
-        shape_of(op, sources, staged, part, channels, protocol, terms.unit, element_bytes, steps->strands()));
-  };
-  for (const bool staged : {false, true}) {
-    for (std::uint32_t op = 0; op < ir::ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
+  for (const bool cached : {false, true}) {
+    const auto add_shape = [&](Op op, std::uint32_t sources, bool staged, bool part = false) {
+      kernel.shapes.push_back(shape_of(op, sources, staged, part, cached, channels, protocol,
+                                       build.gpu().l2.hit_latency, terms.unit, element_bytes, steps->strands()));
+    };
+    for (const bool staged : {false, true}) {
+      for (std::uint32_t op = 0; op < ir::ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
+    }
+    for (std::uint32_t sources = 2; sources <= ir::most_sources; ++sources) add_shape(Op::reduce, sources, false);
+    add_shape(Op::recv_reduce_copy, 1, false, true);
+    for (const bool staged : {false, true}) add_shape(Op::send, 1, staged, true);
   }
-  for (std::uint32_t sources = 2; sources <= ir::most_sources; ++sources) add_shape(Op::reduce, sources, false);
   if (coding) {
     const auto take = [&](Op op, ChannelKernel::Terms::Codec& codec, const codec::Inside& inside) {
       program::PhaseShape& shape = kernel.shapes[static_cast<std::size_t>(op)];
@@ -469,8 +505,6 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
     take(Op::encode, terms.encode, coding->encode);
     take(Op::decode, terms.decode, coding->decode);
   }
-  add_shape(Op::recv_reduce_copy, 1, false, true);
-  for (const bool staged : {false, true}) add_shape(Op::send, 1, staged, true);
   append(build, std::move(kernel), std::move(terms), std::move(steps));
 }
 

@@ -21,7 +21,7 @@ struct Method {
   std::optional<std::int64_t> channels{};  // largest number of channels
   Streams streams = Streams::one;
   Order order = Order::rotated;
-  bool flags = false;  // engine dma: each copy raises a flag at its receiver
+  bool flags = false;                               // engine dma: each copy raises a flag at its receiver
   OwnShare own_share = OwnShare::automatic;         // automatic: engine cu copies the share, the others leave it
   std::optional<libraries::LibrarySpec> library{};  // absent: the library of the system
 };

@@ -213,8 +213,7 @@ Wavefronts wavefronts_of_turn(std::int64_t of_workgroup, std::int64_t turns) {
 
 void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool low_latency, std::uint32_t turns,
                 bool only_one_kind, std::vector<PhaseShape>& shapes) {
-  const std::int64_t wavefronts =
-      std::max<std::int64_t>(1, (library.threads + gpu.compute.wavefront - 1) / gpu.compute.wavefront);
+  const std::int64_t wavefronts = std::max<std::int64_t>(1, gpu.compute.wavefronts(library.threads));
   const Wavefronts turn = wavefronts_of_turn(wavefronts, turns);
   const auto part = [&](Bytes all, std::int64_t of) {
     return Bytes{all.value * static_cast<double>(of) / static_cast<double>(wavefronts)};

@@ -64,7 +64,7 @@ class NvlsBody final : public program::KernelBody {
       wait(rank, channel, own, loop, phase);
     } else if (part == thinks) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = spread_out(terms_.overhead, terms_.spread, channel, strand, number);
+      phase.duration = spread_out(terms_.overhead, terms_.spread, channel, strand, loop);
     } else if (part < moves) {
       phase.kind = Phase::Kind::work;
       phase.shape = static_cast<std::uint16_t>(own);

@@ -109,7 +109,7 @@ class NvlsBetween final : public program::KernelBody {
         break;
       case Action::think:
         phase.kind = Phase::Kind::delay;
-        phase.duration = spread_out(terms_.overhead, terms_.spread, channel, strand, number);
+        phase.duration = spread_out(terms_.overhead, terms_.spread, channel, strand, loop);
         break;
       case Action::work:
         phase.amount = strand == scatter || strand == gather ? terms_.parts.bytes_of_all(channel, loop) : own;

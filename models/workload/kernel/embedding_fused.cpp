@@ -271,7 +271,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
   gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
   const double stored = sizes.vector_bytes * keep.write_miss;
-  gather.mixed_stores = stored / (gather.read * gather.read_miss * gather.read_overfetch + stored);
+  gather.mixed_stores = stored / (gather.fetched() + stored);
   program::PhaseShape& store = kernel.shapes[FusedEmbeddingBody::store_to_peer];
   store.name = "store to peer";
   store.peer_write = sizes.vector_bytes;

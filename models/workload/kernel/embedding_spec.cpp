@@ -169,7 +169,7 @@ double index_loads(const EmbeddingSpec& spec) {
 }
 
 double wavefronts_of(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
-  return std::ceil(static_cast<double>(spec.threads) / static_cast<double>(gpu.compute.wavefront));
+  return static_cast<double>(gpu.compute.wavefronts(spec.threads));
 }
 
 // Returns the number of instructions that add an element to an fp32 sum: the addition, one more that turns bf16 into
@@ -236,12 +236,11 @@ double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& g
 Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::int64_t resident) {
   const auto loads = static_cast<std::int64_t>(index_loads(spec));
   const cu::CuArraySpec& compute = gpu.compute;
-  double clocks = 0;
-  if (compute.issue_interval && compute.issue_per_clock) {
-    const auto per_cu = std::ceil(static_cast<double>(resident) / static_cast<double>(compute.total_cus()));
-    const double in_turn = per_cu * wavefronts_of(spec, gpu) / *compute.issue_per_clock;
-    clocks = spec.task_instructions * std::max(*compute.issue_interval, in_turn);
-  }
+  // The resident workgroups of a CU issue in step.
+  const double per_cu = std::ceil(static_cast<double>(resident) / static_cast<double>(compute.total_cus()));
+  const double in_turn = compute.issue_per_clock ? per_cu * wavefronts_of(spec, gpu) / *compute.issue_per_clock : 0;
+  const double clocks =
+      compute.issue_interval ? spec.task_instructions * std::max(*compute.issue_interval, in_turn) : 0;
   return spec.start_up + spec.task_overhead + Time::from_seconds(clocks / compute.clock.value) +
          gpu.hbm.unloaded_latency * loads;
 }

@@ -152,11 +152,17 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
        "batch_pause", &ProtocolSpec::batch_pause,
        "With data and flags in shared lines: time between two batches of loads, in addition to the time of the memory")
       .or_default();
+  d.field("preparation", &ProtocolSpec::preparation,
+          "Time that the workgroup takes before it waits for the data of a slice, such as for reading the step")
+      .or_default();
   d.field("step_overhead", &ProtocolSpec::step_overhead,
           "Time for the poll, the barriers, the fence and the flag of one slice");
   d.field("posting", &ProtocolSpec::posting,
-          "The part of the time of fence and flag for which the workgroup does not wait: the receiver sees a slice "
-          "this much later")
+          "Time of the fence and the flag that one thread executes after a slice. The other threads go on with the next "
+          "slice, and wait for this thread at the end of that slice")
+      .or_default();
+  d.field("posting_beside", &ProtocolSpec::posting_beside,
+          "Time by which `posting` is longer if the other threads store the next slice of the same step meanwhile")
       .or_default();
   d.field("empty_slice", &ProtocolSpec::empty_slice,
           "Time of a slice without data (if a chunk is too small for all its slices): poll, barrier and flag")
@@ -309,6 +315,10 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
           "Number of channels, from the NICs of a node, if there are several nodes; absent: as with one node")
       .optional();
   d.field("setup", &ChannelsSpec::setup, "Time in the kernel before its first step");
+  d.field("connection_setup", &ChannelsSpec::connection_setup,
+          "Time that a channel with a connection to another GPU takes in addition to `setup`, to load the counters of "
+          "the connection")
+      .or_default();
   d.field("copy_cost", &ChannelsSpec::copy_cost,
           "CU time of a byte that the kernel loads or stores, relative to a byte of a plain loop")
       .range(0.5, 10)

@@ -87,8 +87,10 @@ struct ProtocolSpec {
   bool lines = false;
   Bytes bytes_in_flight;   // bytes of data per workgroup
   Time batch_pause{};      // with lines: time between two batches of loads, in addition to the memory's time
+  Time preparation{};      // per slice: what the workgroup does before it waits for the slice's data
   Time step_overhead;      // per slice: poll, barriers, fence, flag
-  Time posting{};          // per slice: part of fence and flag for which the workgroup does not wait
+  Time posting{};          // per slice: fence and flag, for which the workgroup waits only at the end of its next slice
+  Time posting_beside{};   // per slice: by which `posting` is longer if the workgroup stores the step's next slice
   Time empty_slice{};      // per slice without data (in small chunks): poll, barrier, flag
   double step_spread = 0;  // relative variation of step_overhead from slice to slice, up and down
   // A channel gets at least this share of the bytes of a collective: smallest_share + smallest_share_per_rank x ranks
@@ -149,6 +151,7 @@ struct ChannelsSpec {
   std::int64_t channels = 0;                  // largest number of channels (workgroups) of a kernel
   std::optional<NetworkRingsSpec> network{};  // with several nodes; absent: `channels`, as with one node
   Time setup;                                 // in the kernel before the first step
+  Time connection_setup{};                    // that a channel with a connection takes in addition to `setup`
   double copy_cost = 1;                       // as LibrarySpec::copy_cost
   double link_cost = 1;                       // as LibrarySpec::link_cost
   Time local_overhead{};                      // per copy or sum within the GPU

@@ -248,12 +248,11 @@ class Compiler {
     shape.mixed_stores = work.mixed_stores.value_or(-1);
     shape.dependent_loads = work.dependent_loads;
     shape.dependent_read = work.dependent_read.value;
-    if (shape.dependent_read > shape.read * shape.read_miss)
-      diagnostics_.error(
-          place,
-          fmt::format("dependent_read is {:.10g} B, more than the {:.10g} B of `read` that no cache holds",
-                      shape.dependent_read, shape.read * shape.read_miss),
-          "write at most read x read_miss");
+    const double missed = shape.read * shape.read_miss;
+    if (shape.dependent_read > 0 && (shape.dependent_read >= shape.read || shape.dependent_read > missed))
+      diagnostics_.error(place,
+                         fmt::format("dependent_read is {:.10g} B of {:.10g} B", shape.dependent_read, shape.read),
+                         fmt::format("write less than read, and at most read x read_miss, {:.10g} B", missed));
     shape.pause = work.pause;
     shape.held = work.held;
     shape.random_rows = work.random_rows;

@@ -1,0 +1,114 @@
+// Compares the share of rows that the caches hold with what a profiler counted (validation/h200/cached.csv and
+// validation/h100/cached.csv, written by validation/fused_embedding/count_memory.py).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "models/workload/kernel/embedding_spec.hpp"
+#include "models/workload/libraries/software.hpp"
+#include "sim/config/config.hpp"
+#include "tests/support/source_dir.hpp"
+
+namespace moire::kernel {
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+std::vector<Row> table(const std::string& name) {
+  std::ifstream file(support::source_dir() + "/validation/" + name);
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<std::string> cells;
+    std::istringstream cut(line);
+    for (std::string cell; std::getline(cut, cell, ',');) cells.push_back(cell);
+    if (columns.empty()) {
+      columns = cells;
+      continue;
+    }
+    Row& row = rows.emplace_back();
+    for (std::size_t i = 0; i < columns.size(); ++i) row[columns[i]] = cells.at(i);
+  }
+  return rows;
+}
+
+libraries::EquippedGpu gpu_of(const std::string& name) {
+  config::Diagnostics diagnostics;
+  const auto tree = config::load(support::source_dir() + "/configs/hardware/" + name + ".yaml", {}, diagnostics);
+  const auto gpu = libraries::read_gpu(*tree, diagnostics);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
+  return *gpu;
+}
+
+EmbeddingSpec spec_of(const Row& point) {
+  const auto whole = [&](const char* key) { return std::int64_t{std::stoll(point.at(key))}; };
+  EmbeddingSpec spec;
+  spec.tables_per_gpu = whole("tables_per_gpu");
+  spec.global_batch = whole("global_batch");
+  spec.pooling = whole("pooling");
+  spec.dim = whole("dim");
+  spec.rows_per_table = whole("rows_per_table");
+  spec.bags_per_workgroup = whole("bags_per_task");
+  spec.zipf_exponent = std::stod(point.at("zipf"));
+  spec.dtype = point.at("dtype") == "fp32"   ? builder::DataType::fp32
+               : point.at("dtype") == "bf16" ? builder::DataType::bf16
+                                             : builder::DataType::fp16;
+  spec.index_bytes = Bytes{4};
+  spec.threads = 256;
+  spec.in_flight = Bytes{32768};
+  return spec;
+}
+
+// Errors in points of the share of all rows' bytes. `worst_without_skew`: at points whose rows are all alike.
+struct Errors {
+  int points = 0;
+  double mean = 0, worst = 0, worst_without_skew = 0;
+};
+
+Errors errors(const std::string& folder, const std::string& gpu_name) {
+  const libraries::EquippedGpu gpu = gpu_of(gpu_name);
+  const std::int64_t resident = 4 * gpu.compute.total_cus();
+  std::map<std::string, std::map<std::string, Row>> grids;
+  Errors made;
+  for (const Row& counted : table(folder + "/cached.csv")) {
+    if (counted.at("kernel") != "unfused_kernel") continue;
+    auto& points = grids[counted.at("grid")];
+    if (points.empty())
+      for (const Row& point : table("h200/" + counted.at("grid"))) points[point.at("name")] = point;
+    const EmbeddingSpec spec = spec_of(points.at(counted.at("name")));
+    const program::PhaseShape shape = gather_shape(spec, gpu, "gather", {.passes = 1, .workgroups = resident});
+    const double rows = std::stod(counted.at("row_bytes"));
+    const double read = (std::stod(counted.at("memory_read_bytes")) - std::stod(counted.at("index_bytes"))) / rows;
+    const double simulated =
+        (shape.read * shape.read_miss - shape.dependent_read) / (shape.read - shape.dependent_read);
+    const double error = 100 * std::abs(simulated - read);
+    ++made.points;
+    made.mean += error;
+    made.worst = std::max(made.worst, error);
+    if (spec.zipf_exponent == 0) made.worst_without_skew = std::max(made.worst_without_skew, error);
+  }
+  made.mean /= made.points;
+  return made;
+}
+
+TEST(CountedHits, AreThoseOfTheModelOnAnH200) {
+  const Errors found = errors("h200", "h200");
+  EXPECT_EQ(found.points, 103);
+  EXPECT_NEAR(found.mean, 1.33, 0.05);
+  EXPECT_LT(found.worst, 7.5);
+  EXPECT_LT(found.worst_without_skew, 2.5);
+}
+
+TEST(CountedHits, AreThoseOfTheModelOnAnH100) {
+  const Errors found = errors("h100", "h100_sxm");
+  EXPECT_EQ(found.points, 103);
+  EXPECT_LT(found.mean, 2);
+  EXPECT_LT(found.worst, 9);
+}
+
+}  // namespace
+}  // namespace moire::kernel
