@@ -116,7 +116,11 @@ const std::vector<Group>& groups() {
              [](LibrarySpec& l) -> Time& { return l.channels->simple.preparation; }),
         time("channels.simple", "step_overhead", 0.5,
              [](LibrarySpec& l) -> Time& { return l.channels->simple.step_overhead; }),
-        time("channels.simple", "posting", 0.5, [](LibrarySpec& l) -> Time& { return l.channels->simple.posting; }),
+        time("channels.simple", "posting", 0.2,
+             [](LibrarySpec& l) -> Time& {
+               std::optional<Time>& posting = l.channels->simple.posting;
+               return posting ? *posting : posting.emplace();
+             }),
         time("channels.simple", "posting_beside", 0.5,
              [](LibrarySpec& l) -> Time& { return l.channels->simple.posting_beside; }),
         time("channels.simple", "empty_slice", 0.5,

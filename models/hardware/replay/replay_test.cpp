@@ -372,6 +372,31 @@ TEST(Replay, AFenceWaitsForPostedStores) {
   EXPECT_EQ(end_of({fence(ns(70))}), ns(70)) << "nothing posted";
 }
 
+// One thread raises the flags of a workgroup in turn. The workgroup goes on after its first signal, but its second
+// signal waits until the thread has spent the duration of the first one.
+TEST(Replay, ASignalInTurnWaitsForTheSignalBefore) {
+  const auto end_with = [](Time between, bool in_turn) {
+    Program program(2);
+    const program::FlagBlock flags = program.add_flags({"raised", 2, [](Rank, std::uint32_t) {
+                                                          return std::pair{Rank{0}, std::string("sends")};
+                                                        }});
+    program.queues = {queue("main", {kernel("sends", 1, [=](Rank rank, std::int64_t) {
+                              if (rank == 1) return Steps{wait(flags.at(1, 1))};
+                              program::Phase first = signal(1, flags.at(1, 0)), second = signal(1, flags.at(1, 1));
+                              first.duration = ns(400);
+                              first.in_turn = second.in_turn = in_turn;
+                              return Steps{first, delay(between), second, delay(ns(5))};
+                            })})};
+    const Result result = run(example_system(2), program);
+    EXPECT_EQ(result.deadlock, "");
+    return std::pair{result.rank_end[0], result.rank_end[1]};
+  };
+  const auto [sender, receiver] = end_with(ns(100), true);
+  EXPECT_EQ(sender, ns(400 + 5)) << "the workgroup waits, too";
+  EXPECT_EQ(receiver - end_with(ns(100), false).second, ns(300));
+  EXPECT_EQ(end_with(ns(700), true), end_with(ns(700), false)) << "long done";
+}
+
 TEST(Replay, TheEndOfAWorkgroupDrainsWhatItPosted) {
   EXPECT_EQ(end_of({post(12.5e3, 1)}), ns(250));
   EXPECT_EQ(end_of({post(25e3, 1), delay(ns(100))}), ns(500));

@@ -40,11 +40,11 @@ Shared compiled(const std::string& name, const std::string& parameters, mscclang
 }
 
 replay::Result run(const libraries::EquippedSystem& system, const Shared& algorithm, double bytes,
-                   const libraries::LibrarySpec& library = example_channels()) {
+                   const libraries::LibrarySpec& library = example_channels(), Bytes keeps = held) {
   program::Program program(static_cast<Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
-  append_channel_kernel(build, algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo, held), library,
+  append_channel_kernel(build, algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo, keeps), library,
                         library.channels->simple, 4, "algorithm");
   core::RunLoop loop;
   const auto machine = machine::build_or_throw(system, loop);
@@ -164,6 +164,34 @@ TEST(AlgorithmProgram, AThreadBlockWaitsForAnother) {
   // 0.1 for the flag and 0.1 for the poll.
   const double copy = 3 + 1.024 + 0.4;  // 0.4 until the loads arrive
   EXPECT_NEAR(both - alone, copy + 2 * 2 + 0.1 + 0.1, 0.01);
+}
+
+// A copy waits 0.4 us for the memory and 0.1 us for the L2.
+TEST(AlgorithmProgram, DataThatWereUsedBeforeAreInTheL2) {
+  const auto copies = [](std::int32_t second, Bytes keeps) {
+    msccl::ThreadBlock block;
+    block.steps = {local(Op::copy, 0, 0), local(Op::copy, second, 1)};
+    const auto made = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
+    return run(example_equipped(1), made, 4 * example_chunk, example_channels(), keeps).end.us();
+  };
+  EXPECT_NEAR(copies(1, held) - copies(0, held), 0.4 - 0.1, 0.05) << "the rate of the loads changes a little as well";
+  EXPECT_EQ(copies(0, Bytes{3 * example_chunk - 1}), copies(1, held)) << "one input and two outputs do not fit";
+  EXPECT_EQ(copies(0, Bytes{3 * example_chunk}), copies(0, held));
+}
+
+// A thread block with a connection takes connection_setup before its first step.
+TEST(AlgorithmProgram, AConnectionIsSetUpOnce) {
+  libraries::LibrarySpec library = example_channels();
+  library.channels->connection_setup = Time::from_us(7);
+  const auto time_of = [](const Shared& algorithm, std::int64_t gpus, const libraries::LibrarySpec& with) {
+    return run(example_equipped(gpus), algorithm, 4 * example_chunk, with).end.us();
+  };
+  const Shared ring = compiled("all_gather_ring", "{}", {1, 2});
+  EXPECT_NEAR(time_of(ring, 2, library) - time_of(ring, 2, example_channels()), 7, 1e-6);
+  msccl::ThreadBlock block;
+  block.steps = {local(Op::copy, 0, 0)};
+  const auto alone = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
+  EXPECT_EQ(time_of(alone, 1, library), time_of(alone, 1, example_channels()));
 }
 
 TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {

@@ -70,7 +70,8 @@ class ChannelKernel final : public program::KernelBody {
     Time connection_setup;
     Time preparation;
     Time overhead;
-    Time posting, posting_beside;
+    std::optional<Time> posting;  // from the end of a slice until its flag leaves; absent: at once
+    Time posting_beside;
     Time empty_slice;
     Time local_overhead;
     std::array<Time, ir::efforts> effort{};
@@ -300,9 +301,9 @@ class ChannelKernel final : public program::KernelBody {
     } else if ((part == begun && line_by_line(rank, step.to)) || part == tell_data) {
       tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, data(step.out), phase,
            terms_.relays.of_channel(rank, step.to));
-      if (phase.kind != Phase::Kind::signal || part == begun) return;
-      phase.in_turn = terms_.posting.ps > 0;
-      if (bytes > 0) phase.duration = terms_.posting + (more ? terms_.posting_beside : Time{});
+      if (phase.kind != Phase::Kind::signal || part == begun || !terms_.posting) return;
+      phase.in_turn = true;
+      if (bytes > 0) phase.duration = *terms_.posting + (more ? terms_.posting_beside : Time{});
     }
   }
 
@@ -477,7 +478,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   terms.connection_setup = channels.connection_setup;
   terms.preparation = protocol.preparation;
   terms.overhead = protocol.step_overhead;
-  terms.posting = protocol.posting;
+  if (protocol.posting) terms.posting = build.gpu().port.fence + build.gpu().port.store_return + *protocol.posting;
   terms.posting_beside = protocol.posting_beside;
   terms.empty_slice = protocol.empty_slice;
   terms.local_overhead = channels.local_overhead;

@@ -70,10 +70,6 @@ double takes(const Ran& ran, const std::string& op) {
   return 0;
 }
 
-// Returns the time of a sender's polls for credits. From the fifth chunk on, the sender polls once per chunk and finds
-// the credit at once.
-double credits(std::int64_t sent) { return poll * static_cast<double>(std::max<std::int64_t>(0, sent - 4)); }
-
 // --- Times
 // ------------------------------------------------------------------------------------------------------------
 
@@ -91,7 +87,7 @@ TEST(Ring, AllGatherPassesEveryShareThroughAllRanks) {
     const Ran ran = run(n, Kind::all_gather, chunk, Algorithm::ring);
     EXPECT_NEAR(ran.result.end.us(),
                 5 + takes(ran, "copy, send") + static_cast<double>(n - 2) * (way + takes(ran, "receive, copy, send")) +
-                    way + takes(ran, "receive") + credits(n - 1),
+                    way + takes(ran, "receive"),
                 1e-4)
         << n;
   }
@@ -102,7 +98,7 @@ TEST(Ring, ReduceScatterEndsWithASum) {
     const Ran ran = run(n, Kind::reduce_scatter, static_cast<double>(n) * chunk, Algorithm::ring);
     EXPECT_NEAR(ran.result.end.us(),
                 5 + takes(ran, "send") + static_cast<double>(n - 2) * (way + takes(ran, "receive, reduce, send")) +
-                    way + takes(ran, "receive, reduce, copy") + credits(n - 1),
+                    way + takes(ran, "receive, reduce, copy"),
                 1e-4)
         << n;
   }
@@ -118,8 +114,36 @@ double all_reduce_us(const Ran& ran, std::int64_t n) {
 TEST(Ring, AllReduceGoesRoundTwice) {
   for (const std::int64_t n : {2, 3, 4}) {
     const Ran ran = run(n, Kind::all_reduce, static_cast<double>(n) * chunk, Algorithm::ring);
-    EXPECT_NEAR(ran.result.end.us(), all_reduce_us(ran, n) + credits(2 * n - 2), 1e-4) << n;
+    EXPECT_NEAR(ran.result.end.us(), all_reduce_us(ran, n), 1e-4) << n;
   }
+}
+
+// What precedes the wait for the data overlaps with the way of the data, so only the first send adds its preparation,
+// and the n - 1 steps that follow it do not.
+TEST(Ring, APreparationEndsBeforeTheDataArrive) {
+  LibrarySpec thinks = example_channels(), prepares = example_channels();
+  thinks.channels->simple.step_overhead = prepares.channels->simple.preparation = Time::from_us(0.4);
+  prepares.channels->simple.step_overhead = Time{};
+  for (const std::int64_t n : {2, 3, 4}) {
+    EXPECT_NEAR(time_us(n, Kind::all_gather, chunk, Algorithm::ring, thinks) -
+                    time_us(n, Kind::all_gather, chunk, Algorithm::ring, prepares),
+                static_cast<double>(n - 1) * 0.4, 1e-4)
+        << n;
+  }
+}
+
+// One thread takes P = fence + store_return + posting for the flag of a chunk. The other threads go on, but a chunk
+// ends only when this thread has raised the flag of the chunk before.
+TEST(Ring, OneThreadRaisesTheFlags) {
+  LibrarySpec posts = example_channels();
+  posts.channels->simple.posting = Time::from_us(5);
+  const link::PortSpec& port = example_equipped(2).node.gpu.port;
+  const double each = (port.fence + port.store_return).us() + 5;
+  const auto with = [&](const LibrarySpec& library, double chunks) {
+    return time_us(2, Kind::broadcast, chunks * chunk, Algorithm::ring, library);
+  };
+  EXPECT_NEAR(with(posts, 1) - with(example_channels(), 1), each, 1e-4);
+  EXPECT_NEAR(with(posts, 3) - with(posts, 2), each, 1e-4) << "a chunk takes less than that";
 }
 
 TEST(Ring, BroadcastIsAChain) {
@@ -142,10 +166,10 @@ TEST(Ring, SlicesHideTheWay) {
   sliced.channels->simple.chunk = {2 * chunk};
   sliced.channels->simple.slices = 2;
   const Ran ran = run(4, Kind::all_gather, 2 * chunk, Algorithm::ring, sliced);
-  EXPECT_NEAR(ran.result.end.us(),
-              5 + 2 * (takes(ran, "copy, send") + 2 * takes(ran, "receive, copy, send") + takes(ran, "receive")) +
-                  6 * poll + credits(6),
-              1e-4);
+  EXPECT_NEAR(
+      ran.result.end.us(),
+      5 + 2 * (takes(ran, "copy, send") + 2 * takes(ran, "receive, copy, send") + takes(ran, "receive")) + 8 * poll,
+      1e-4);
 }
 
 TEST(Ring, ChannelsShareTheBytes) {

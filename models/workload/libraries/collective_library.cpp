@@ -158,9 +158,10 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
   d.field("step_overhead", &ProtocolSpec::step_overhead,
           "Time for the poll, the barriers, the fence and the flag of one slice");
   d.field("posting", &ProtocolSpec::posting,
-          "Time of the fence and the flag that one thread executes after a slice. The other threads go on with the next "
-          "slice, and wait for this thread at the end of that slice")
-      .or_default();
+          "One thread executes the fence and the flag of a slice, while the others go on with the next slice; they wait "
+          "for this thread at the end of that slice. The thread takes this time in addition to the GPU's fence for "
+          "stores to a peer. Absent: the fence and the flag are part of step_overhead")
+      .optional();
   d.field("posting_beside", &ProtocolSpec::posting_beside,
           "Time by which `posting` is longer if the other threads store the next slice of the same step meanwhile")
       .or_default();

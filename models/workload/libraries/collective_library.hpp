@@ -85,11 +85,13 @@ struct ProtocolSpec {
   // True: data are sent in lines. Each line holds data and a flag, so the receiver sees a line as soon as it arrives.
   // False: the sender raises a flag after each slice.
   bool lines = false;
-  Bytes bytes_in_flight;   // bytes of data per workgroup
-  Time batch_pause{};      // with lines: time between two batches of loads, in addition to the memory's time
-  Time preparation{};      // per slice: what the workgroup does before it waits for the slice's data
-  Time step_overhead;      // per slice: poll, barriers, fence, flag
-  Time posting{};          // per slice: fence and flag, for which the workgroup waits only at the end of its next slice
+  Bytes bytes_in_flight;  // bytes of data per workgroup
+  Time batch_pause{};     // with lines: time between two batches of loads, in addition to the memory's time
+  Time preparation{};     // per slice: what the workgroup does before it waits for the slice's data
+  Time step_overhead;     // per slice: poll, barriers, fence, flag
+  // Per slice: time of one thread's fence and flag beyond the GPU's fence for stores to a peer. The workgroup waits for
+  // this thread only at the end of its next slice. Absent: step_overhead contains the fence and the flag.
+  std::optional<Time> posting{};
   Time posting_beside{};   // per slice: by which `posting` is longer if the workgroup stores the step's next slice
   Time empty_slice{};      // per slice without data (in small chunks): poll, barrier, flag
   double step_spread = 0;  // relative variation of step_overhead from slice to slice, up and down
