@@ -9,7 +9,6 @@
 
 #include "app/evidence/microbench/bench.hpp"
 #include "models/algorithms/msccl/algorithm.hpp"
-#include "models/hardware/memory/cache.hpp"
 #include "models/workload/collective/algorithm_program.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 
@@ -199,7 +198,8 @@ Values run(const libraries::LibrarySpec& library, const SystemSpec& system, cons
   collective::append_channel_kernel(
       build,
       collective::algorithm_program(std::make_shared<const Algorithm>(made.algorithm), bytes,
-                                    collective::fifo_of(protocol), Bytes{memory::held_bytes(build.gpu().l2)}),
+                                    collective::fifo_of(protocol),
+                                    build.gpu().l2.capacity * build.gpu().l2.usable_share),
       library, protocol, element_bytes, "plan");
   const replay::Result result = simulate(node, program);
   const Time first = result.operations.front().first_workgroup;

@@ -8,9 +8,9 @@
 
 namespace moire::memory {
 
-double held_bytes(const CacheSpec& cache) { return cache.capacity.value * cache.usable_share; }
-
 namespace {
+
+double held_bytes(const CacheSpec& cache) { return cache.capacity.value * cache.usable_share; }
 
 // Returns the cache that holds most. The memory-side cache also holds the lines of the L2, so the sizes are not added.
 const CacheSpec& largest(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side) {

@@ -12,9 +12,6 @@ namespace moire::memory {
 // multiple of access_granularity, and each row costs random_access_cost more.
 double row_overfetch(const HbmSpec& hbm, Bytes row);
 
-// Returns how many bytes of data that is used again the cache holds.
-double held_bytes(const CacheSpec& cache);
-
 // Returns how long the caches hold a line that is not used again, if lines from memory fill the caches at the whole
 // bandwidth `memory` of the memory.
 Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, BytesPerSecond memory);

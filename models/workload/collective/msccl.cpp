@@ -7,7 +7,6 @@
 #include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
-#include "models/hardware/memory/cache.hpp"
 #include "models/workload/collective/algorithm_program.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
@@ -183,8 +182,8 @@ class Appending {
     proof::Codings codings;
     if (!follow_codings(*algorithm, fifo_of(*protocol), codings)) return false;
     const RatioOf ratio_of = [this](std::int64_t chunk) { return spec_.codec->ratio_of(chunk); };
-    auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol), Bytes{memory::held_bytes(build_.gpu().l2)},
-                                   codings, ratio_of);
+    auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol),
+                                   build_.gpu().l2.capacity * build_.gpu().l2.usable_share, codings, ratio_of);
     program::WorkgroupResources resources = resources_of(*library_, build_.gpu(), protocol->threads, steps->channels());
     std::optional<Coding> coding;
     if (!codings.takes.empty()) {
