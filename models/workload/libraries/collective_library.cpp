@@ -157,10 +157,11 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
       .or_default();
   d.field("step_overhead", &ProtocolSpec::step_overhead,
           "Time for the poll, the barriers, the fence and the flag of one slice");
-  d.field("posting", &ProtocolSpec::posting,
-          "One thread executes the fence and the flag of a slice, while the others go on with the next slice; they wait "
-          "for this thread at the end of that slice. The thread takes this time in addition to the GPU's fence for "
-          "stores to a peer. Absent: the fence and the flag are part of step_overhead")
+  d.field(
+       "posting", &ProtocolSpec::posting,
+       "One thread executes the fence and the flag of a slice, while the others go on with the next slice; they wait "
+       "for this thread at the end of that slice. The thread takes this time in addition to the GPU's fence for "
+       "stores to a peer. Absent: the fence and the flag are part of step_overhead")
       .optional();
   d.field("posting_beside", &ProtocolSpec::posting_beside,
           "Time by which `posting` is longer if the other threads store the next slice of the same step meanwhile")
@@ -197,6 +198,17 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
         fmt::format("slots is {} and slices is {}: every rank would block, because one chunk fills its FIFO", s.slots,
                     s.slices),
         fmt::format("give the FIFO more slots than a chunk has slices: {} or more", s.slices + 1)};
+  });
+  d.check("posting", [](const ProtocolSpec& s) -> std::optional<config::Problem> {
+    if (!s.posting || !s.lines) return std::nullopt;
+    return config::Problem{
+        "posting is the time of a flag after a slice, but here each line holds its flag (lines: true)",
+        "leave posting out"};
+  });
+  d.check("posting_beside", [](const ProtocolSpec& s) -> std::optional<config::Problem> {
+    if (s.posting || s.posting_beside.ps == 0) return std::nullopt;
+    return config::Problem{"posting_beside makes posting longer, but there is no posting",
+                           "write posting, or leave posting_beside out"};
   });
 }
 
