@@ -1,3 +1,4 @@
+// Over 400 lines: the keys of all parts of a profile and their checks, one describe() for each part.
 #include "models/workload/libraries/collective_library.hpp"
 
 #include <fmt/format.h>
