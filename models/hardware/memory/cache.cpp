@@ -119,6 +119,11 @@ double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& me
   return std::min(1.0, held_bytes(largest(l2, memory_side)) / footprint.value);
 }
 
+Bytes room_for_loads(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side) {
+  const CacheSpec& cache = largest(l2, memory_side);
+  return Bytes{held_bytes(cache) * (1 - cache.dirty_least)};
+}
+
 double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads) {
   const Popularity table(reads.rows, reads.zipf_exponent);
   const CacheSpec& cache = largest(l2, memory_side);

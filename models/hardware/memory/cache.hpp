@@ -20,6 +20,9 @@ Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side,
 // fits into the caches.
 double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint);
 
+// Returns the bytes of the caches that stored lines leave to loads in a kernel that stores little (dirty_least).
+Bytes room_for_loads(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side);
+
 // Returns the share of a kernel's stored bytes that are written to memory while the kernel runs, if it stores to the
 // same place again and again. Stored lines that the cache keeps at the end of one run are stored again by the next run,
 // and never written. `stored`: bytes that the kernel stores. `loaded`: bytes that it loads from memory.

@@ -3,38 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "models/workload/kernel/embedding_spec.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/csv_table.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::kernel {
 namespace {
 
-using Row = std::map<std::string, std::string>;
-
-std::vector<Row> table(const std::string& name) {
-  std::ifstream file(support::source_dir() + "/validation/" + name);
-  std::vector<std::string> columns;
-  std::vector<Row> rows;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> cells;
-    std::istringstream cut(line);
-    for (std::string cell; std::getline(cut, cell, ',');) cells.push_back(cell);
-    if (columns.empty()) {
-      columns = cells;
-      continue;
-    }
-    Row& row = rows.emplace_back();
-    for (std::size_t i = 0; i < columns.size(); ++i) row[columns[i]] = cells.at(i);
-  }
-  return rows;
-}
+using Row = support::CsvRow;
 
 libraries::EquippedGpu gpu_of(const std::string& name) {
   config::Diagnostics diagnostics;
@@ -74,11 +54,12 @@ Errors errors(const std::string& folder, const std::string& gpu_name) {
   const std::int64_t resident = 4 * gpu.compute.total_cus();
   std::map<std::string, std::map<std::string, Row>> grids;
   Errors made;
-  for (const Row& counted : table(folder + "/cached.csv")) {
+  for (const Row& counted : support::csv_table("validation/" + folder + "/cached.csv")) {
     if (counted.at("kernel") != "unfused_kernel") continue;
     auto& points = grids[counted.at("grid")];
     if (points.empty())
-      for (const Row& point : table("h200/" + counted.at("grid"))) points[point.at("name")] = point;
+      for (const Row& point : support::csv_table("validation/h200/" + counted.at("grid")))
+        points[point.at("name")] = point;
     const EmbeddingSpec spec = spec_of(points.at(counted.at("name")));
     const program::PhaseShape shape = gather_shape(spec, gpu, "gather", {.passes = 1, .workgroups = resident});
     const double rows = std::stod(counted.at("row_bytes"));

@@ -23,9 +23,10 @@ struct GemmSpec {
   std::optional<std::int64_t> split_k{};
   std::optional<libraries::Schedule> schedule{};
   std::optional<std::int64_t> cus{};
-  // Only operators set the next two; they are not keys of a scenario:
+  // Only operators set the next three; they are not keys of a scenario:
   std::int64_t places_per_cu = 1;  // workgroups needed per CU
   std::int64_t row_blocks = 1;     // blocks of rows, computed one after the other
+  bool blocks_arrive = false;      // rows of a block arrive after those of the block before it
   static void describe(config::Describer<GemmSpec>& d);
 };
 

@@ -239,9 +239,8 @@ TEST(Gemm, DoesTheWholeWork) {
   }
 }
 
-Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t k_spread,
-                libraries::EquippedGpu gpu) {
-  gpu.gemm.k_spread = k_spread;
+Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
+                const libraries::EquippedGpu& gpu) {
   return gemm_traffic(shape, kernel, resident, 1, gpu, gpu.gemm);
 }
 
@@ -249,44 +248,49 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   libraries::EquippedGpu gpu = equipped_gpu();
   const GemmShape shape{640, 640, 1000, 2};  // operands of 1.28 MB, 10 x 10 tiles
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
-  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).requested, 2 * 10 * 1.28e6);
-  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, gpu).requested, 2 * 10 * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, gpu).loaded, 2 * 1.28e6);
   // Each wave is a row of tiles, so B is read ten times. The cache of 0.704 MB holds half of B and of a wave's rows of
   // A, which have 1.408 MB together.
   gpu.l2.capacity = {0.704e6};
-  EXPECT_NEAR(traffic(shape, kernel, 10, 100, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
+  EXPECT_NEAR(traffic(shape, kernel, 10, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
   // With two rows of tiles at once, B is read five times. B and a wave's rows of A have 1.536 MB together.
-  EXPECT_NEAR(traffic(shape, kernel, 20, 100, gpu).loaded, 2 * 1.28e6 + 4 * 1.28e6 * (1 - 0.704 / 1.536), 1);
-  // Workgroups of a wave that are far apart along k load again the rows of A that they share: 9 x 128 kB per wave, of
-  // which the cache holds half.
-  const double lost = (2 * 10 - 10 - 1) * 1.28e6 / 2;
-  EXPECT_NEAR(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + lost, 1);
+  EXPECT_NEAR(traffic(shape, kernel, 20, gpu).loaded, 2 * 1.28e6 + 4 * 1.28e6 * (1 - 0.704 / 1.536), 1);
+  // The workgroups of a wave share their rows of A: nine of ten loads are shared. The cache does not hold half of them,
+  // and a tenth of these is loaded again.
+  gpu.gemm.loaded_again = 0.1;
+  EXPECT_NEAR(traffic(shape, kernel, 10, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + 9 * 1.28e6 / 2 * 0.1, 1);
+  // Stored lines leave less of the cache to loads.
+  gpu.gemm.loaded_again = 0;
+  gpu.l2.capacity = {4 * 0.704e6};
+  gpu.l2.dirty_least = 0.75;
+  EXPECT_NEAR(traffic(shape, kernel, 10, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
 }
 
-// A wave of 20 tiles covers five of the ten columns of a stripe of four rows. A stripe takes two waves, so A is loaded
-// twice. There are three stripes, so B is loaded three times.
+// The ten rows of tiles are two stripes of five, because a stripe has at least four. A wave of 20 tiles covers four of
+// the ten columns of a stripe, so A is loaded 2.5 times and B twice.
 TEST(GemmTraffic, StripesMayBeHigher) {
   libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {1};
-  gpu.gemm.stripe = 4;
   const GemmShape shape{640, 640, 1000, 2};
-  gpu.gemm.k_spread = 1;
-  const double once_a_wave = (2 + 3) * 1.28e6;
-  EXPECT_NEAR(gemm_traffic(shape, {{64, 64, 50, 1}, {1, 1}, 1}, 20, 1, gpu, gpu.gemm).loaded,
-              once_a_wave + (2 * 10 * 1.28e6 - once_a_wave) * (1 - 1 / ((4 + 5) * 64 * 2.)), 100);
+  const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
+  for (const auto& [tiles, rows] : {std::pair{4, 1}, {1, 200}, {4, 256}}) {
+    gpu.gemm.stripe = tiles;
+    gpu.gemm.stripe_rows = rows;
+    EXPECT_NEAR(traffic(shape, kernel, 20, gpu).loaded, (2 + 2.5) * 1.28e6, 100);
+  }
 }
 
 // Each block of rows loads again the part of B that the cache no longer holds.
 TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
   libraries::EquippedGpu gpu = equipped_gpu();
-  gpu.gemm.k_spread = 1;
   const GemmShape shape{640, 640, 1000, 2};
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
   const auto loaded = [&](std::int64_t blocks) {
     return gemm_traffic(shape, kernel, 100, blocks, gpu, gpu.gemm).loaded;
   };
   EXPECT_NEAR(loaded(5), 2 * 1.28e6, 1) << "both operands stay in the L2 of 1 GB";
-  gpu.l2.capacity = {20e3};  // enough for the panels of a wave within k_spread, but for hardly any of B
+  gpu.l2.capacity = {20e3};  // enough for hardly any of B
   EXPECT_NEAR(loaded(1), 2 * 1.28e6, 1);
   // part of B that the cache still holds when the next block begins
   const double kept = 1.28e6 * 20e3 / (1.28e6 * 1.2);
@@ -297,18 +301,19 @@ TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
 TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {
   const libraries::EquippedGpu gpu = equipped_gpu();
   const GemmShape shape{640, 640, 1000, 2};
-  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 1}, 1}, 10, 1000, gpu).requested, (10 + 5) * 1.28e6);
-  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, 1000, gpu).requested, (2 + 5) * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 1}, 1}, 10, gpu).requested, (10 + 5) * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, gpu).requested, (2 + 5) * 1.28e6);
 }
 
-// A memory-bound GEMM loads less with fewer workgroups if the cache is too small for the panels that many workgroups
-// share.
+// A GEMM loads less with fewer workgroups if workgroups fall behind and the cache is too small for the panels that many
+// workgroups share.
 TEST(GemmTraffic, FewerWorkgroupsMayFindMore) {
   libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {0.2e6};
+  gpu.gemm.loaded_again = 1;
   const GemmShape shape{64, 6400, 1000, 2};
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
-  EXPECT_LT(traffic(shape, kernel, 6, 250, gpu).loaded, traffic(shape, kernel, 8, 250, gpu).loaded);
+  EXPECT_LT(traffic(shape, kernel, 6, gpu).loaded, traffic(shape, kernel, 8, gpu).loaded);
 }
 
 TEST(GemmChoice, TakesTheTileThatFillsAWave) {

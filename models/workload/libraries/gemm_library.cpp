@@ -155,10 +155,15 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
           "at the same time share panels of both A and B; a wave with more tiles than one row makes the stripe higher")
       .range(1, 1024)
       .or_default();
-  d.field("k_spread", &GemmLibrarySpec::k_spread,
-          "Elements of k between the first and the last workgroup of a wave: panels that workgroups share must stay in "
-          "the cache over this distance")
+  d.field("stripe_rows", &GemmLibrarySpec::stripe_rows,
+          "Number of rows of C that a stripe covers at least, if `stripe` rows of tiles cover fewer")
       .range(1, 1 << 24)
+      .or_default();
+  d.field(
+       "loaded_again", &GemmLibrarySpec::loaded_again,
+       "Share of the bytes that several workgroups of a wave load of the same panel, for which the panel has left the "
+       "cache meanwhile; only if the cache cannot hold all panels of the wave")
+      .range(0, 1)
       .or_default();
   d.field("choice", &GemmLibrarySpec::choice, "How the library chooses a kernel").or_default();
   d.check("tiles", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {

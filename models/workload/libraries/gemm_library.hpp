@@ -75,8 +75,11 @@ struct GemmLibrarySpec {
   Time start_up;                       // from a workgroup's start until its pipeline is full
   Bytes store_in_flight{16 * 1024.0};  // bytes of its tile that a workgroup has in flight while it stores the tile
   bool store_beside = false;           // the store of a tile overlaps the next tile's main loop
-  std::int64_t k_spread = 1024;        // elements of k between the first and the last workgroup of a wave
-  std::int64_t stripe = 1;  // rows of tiles in a stripe, which is filled column by column (workgroup mapping)
+  // Tiles are computed in stripes, which are filled column by column (workgroup mapping). A stripe has `stripe` rows of
+  // tiles, or as many as cover `stripe_rows` rows of C.
+  std::int64_t stripe = 1;
+  std::int64_t stripe_rows = 1;
+  double loaded_again = 0;  // share of the loads that workgroups of a wave share
   ChoiceSpec choice;
   static void describe(config::Describer<GemmLibrarySpec>& d);
 

@@ -242,7 +242,9 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   rows.movers = spec.mover == Mover::copy_engine || rows.neighbours == 1 ? 0 : spec.communication_cus;
   rows.pulled = spec.mover == Mover::pull;
   const std::int64_t taken = rows.movers + (rows.places() > 1 ? 1 : 0);
-  const FusedLaunch launch = fused_launch(spec, own_product(spec, ranks), build, taken);
+  kernel::GemmSpec own = own_product(spec, ranks);
+  own.blocks_arrive = true;
+  const FusedLaunch launch = fused_launch(spec, own, build, taken);
 
   program::Kernel kernel;
   kernel.name = build.unique(name);
