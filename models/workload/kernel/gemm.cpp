@@ -250,7 +250,12 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   store.name = "store";
   const double stored = real(spec.m) * real(spec.n) * (grid.parts > 1 ? sum_bytes * real(grid.parts) : shape.element);
   store.write = stored;
-  store.write_miss = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
+  // When the kernel ends, the L2 holds what the last wave has stored, or what was stored while the last lines came in.
+  const auto in_cache = [&](double bytes) {
+    return memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{bytes});
+  };
+  const double last_wave = std::min(real(resident) / real(launch.tiles), in_cache(stored));
+  store.write_miss = 1 - std::max(last_wave, in_cache(stored + traffic.loaded));
   store.in_flight = library.store_in_flight;
   store.threads = library.threads;
   launch.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);

@@ -1,5 +1,5 @@
-// Compares the bytes that GEMMs load from memory with what a profiler counted (validation/h200/gemm_traffic.csv and
-// validation/h100/gemm_traffic.csv, written by validation/c3/count_traffic.py).
+// Compares the bytes that GEMMs load from and store to memory with what a profiler counted
+// (validation/h200/gemm_traffic.csv and validation/h100/gemm_traffic.csv, written by validation/c3/count_traffic.py).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,20 +42,34 @@ std::map<Shape, GemmKernel> launched() {
 struct Errors {
   int gemms = 0;
   double mean = 0, bias = 0, worst = 0;
+
+  void add(double error) {
+    ++gemms;
+    mean += std::abs(error);
+    bias += error;
+    worst = std::max(worst, std::abs(error));
+  }
+  void end() {
+    mean /= gemms;
+    bias /= gemms;
+  }
 };
 
-// Returns the errors of the simulated bytes of GEMMs that read at least 50 MB: those of up to one wave of tiles, and
-// those of more than one.
-std::array<Errors, 2> errors(const std::string& folder, const std::string& gpu_name) {
+// In percent. loaded: of GEMMs that read at least 50 MB, of up to one wave of tiles and of more than one. stored: of
+// all bytes of C, of GEMMs whose C has at least 4 MB and whose k is not split.
+struct AllErrors {
+  Errors loaded_by_one_wave, loaded, stored;
+};
+
+AllErrors errors(const std::string& folder, const std::string& gpu_name) {
   config::Diagnostics diagnostics;
   const auto tree = config::load(support::source_dir() + "/configs/hardware/" + gpu_name + ".yaml", {}, diagnostics);
   const auto gpu = libraries::read_gpu(*tree, diagnostics);
   const std::map<Shape, GemmKernel> kernels = launched();
-  std::array<Errors, 2> made;
+  AllErrors made;
   for (const support::CsvRow& row : support::csv_table("validation/" + folder + "/gemm_traffic.csv")) {
-    const double read = std::stod(row.at("memory_read_bytes"));
     const auto known = kernels.find(shape_of(row));
-    if (read < 50e6 || known == kernels.end()) continue;
+    if (known == kernels.end()) continue;
     GemmSpec spec;
     spec.m = known->first[0];
     spec.n = known->first[1];
@@ -64,37 +78,39 @@ std::array<Errors, 2> errors(const std::string& folder, const std::string& gpu_n
     spec.cluster = known->second.cluster;
     spec.split_k = known->second.split;
     const GemmLaunch launch = launch_of(spec, *gpu, gpu->gemm, gpu->compute.total_cus());
-    const double error = 100 * (launch.main_loop.read * launch.main_loop.read_miss / read - 1);
-    Errors& of = made[launch.tiles / launch.kernel.split > launch.workgroups ? 1 : 0];
-    ++of.gemms;
-    of.mean += std::abs(error);
-    of.bias += error;
-    of.worst = std::max(of.worst, std::abs(error));
+    const double read = std::stod(row.at("memory_read_bytes"));
+    const bool waves = launch.tiles / launch.kernel.split > launch.workgroups;
+    if (read >= 50e6)
+      (waves ? made.loaded : made.loaded_by_one_wave)
+          .add(100 * (launch.main_loop.read * launch.main_loop.read_miss / read - 1));
+    const double c = launch.store.write;
+    if (spec.split_k == 1 && c >= 4e6)
+      made.stored.add(100 * (launch.store.write_miss - std::stod(row.at("memory_written_bytes")) / c));
   }
-  for (Errors& of : made) {
-    of.mean /= of.gemms;
-    of.bias /= of.gemms;
-  }
+  for (Errors* of : {&made.loaded_by_one_wave, &made.loaded, &made.stored}) of->end();
   return made;
 }
 
 TEST(CountedTraffic, IsThatOfTheModelOnAnH200) {
-  const auto [one, several] = errors("h200", "h200");
-  EXPECT_EQ(one.gemms, 131);
-  EXPECT_LT(one.mean, 2);
-  EXPECT_EQ(several.gemms, 178);
-  EXPECT_NEAR(several.mean, 8.7, 0.2);
-  EXPECT_LT(std::abs(several.bias), 4);
-  EXPECT_LT(several.worst, 60);
+  const AllErrors found = errors("h200", "h200");
+  EXPECT_EQ(found.loaded_by_one_wave.gemms, 131);
+  EXPECT_LT(found.loaded_by_one_wave.mean, 2);
+  EXPECT_EQ(found.loaded.gemms, 178);
+  EXPECT_NEAR(found.loaded.mean, 8.7, 0.2);
+  EXPECT_LT(std::abs(found.loaded.bias), 4);
+  EXPECT_LT(found.loaded.worst, 60);
+  EXPECT_GT(found.stored.gemms, 230);
+  EXPECT_LT(found.stored.mean, 5);
 }
 
 // For a few of these shapes, the library chooses another kernel on an H100.
 TEST(CountedTraffic, IsThatOfTheModelOnAnH100) {
-  const auto [one, several] = errors("h100", "h100_sxm");
-  EXPECT_LT(one.mean, 3);
-  EXPECT_EQ(several.gemms, 179);
-  EXPECT_LT(several.mean, 10);
-  EXPECT_LT(std::abs(several.bias), 5);
+  const AllErrors found = errors("h100", "h100_sxm");
+  EXPECT_LT(found.loaded_by_one_wave.mean, 3);
+  EXPECT_EQ(found.loaded.gemms, 179);
+  EXPECT_LT(found.loaded.mean, 10);
+  EXPECT_LT(std::abs(found.loaded.bias), 5);
+  EXPECT_LT(found.stored.mean, 6);
 }
 
 }  // namespace
