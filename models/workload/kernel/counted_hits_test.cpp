@@ -6,23 +6,13 @@
 #include <map>
 
 #include "models/workload/kernel/embedding_spec.hpp"
-#include "models/workload/libraries/software.hpp"
-#include "sim/config/config.hpp"
 #include "tests/support/csv_table.hpp"
-#include "tests/support/source_dir.hpp"
+#include "tests/support/shipped_gpu.hpp"
 
 namespace moire::kernel {
 namespace {
 
 using Row = support::CsvRow;
-
-libraries::EquippedGpu gpu_of(const std::string& name) {
-  config::Diagnostics diagnostics;
-  const auto tree = config::load(support::source_dir() + "/configs/hardware/" + name + ".yaml", {}, diagnostics);
-  const auto gpu = libraries::read_gpu(*tree, diagnostics);
-  EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
-  return *gpu;
-}
 
 EmbeddingSpec spec_of(const Row& point) {
   const auto whole = [&](const char* key) { return std::int64_t{std::stoll(point.at(key))}; };
@@ -50,7 +40,7 @@ struct Errors {
 };
 
 Errors errors(const std::string& folder, const std::string& gpu_name) {
-  const libraries::EquippedGpu gpu = gpu_of(gpu_name);
+  const libraries::EquippedGpu gpu = support::shipped_gpu(gpu_name);
   const std::int64_t resident = 4 * gpu.compute.total_cus();
   std::map<std::string, std::map<std::string, Row>> grids;
   Errors made;
