@@ -10,13 +10,15 @@
 namespace moire::core {
 
 void Sharing::watch(CapacityId id, Time window) {
-  std::unique_ptr<LoadHistory>& history = capacities_[id].history;
-  if (!history) {
-    history = std::make_unique<LoadHistory>();
-    history->change(loop_.now() - window, load(id));
-    watches_ = true;
+  if (capacities_[id].history) return capacities_[id].history->look_back(window);
+  watches_ = true;
+  for (CapacityId other = 0; other < capacities_.size(); ++other) {
+    Capacity& capacity = capacities_[other];
+    if (capacity.kind != capacities_[id].kind || capacity.history) continue;
+    capacity.history = std::make_unique<LoadHistory>();
+    capacity.history->change(loop_.now() - window, load(other));
+    capacity.history->look_back(window);
   }
-  history->look_back(window);
 }
 
 MeterId Sharing::add_meter(MeterSpec spec) {

@@ -9,7 +9,7 @@ MemoryPipe::Filling MemoryPipe::begin(core::CapacityId memory, double latency, s
   core::Sharing& sharing = site_.sharing();
   const Time now = site_.loop().now();
   const Time window = Time::from_seconds(latency);
-  sharing.watch(memory, window);
+  sharing.watch(memory, std::max(longest_, window));
   const double rate = sharing.capacity(memory).rate;
   const double served = sharing.served_until(memory, now);
   double missing = latency;

@@ -7,6 +7,7 @@
 // (the service curve of a server with a rate and a latency; Cruz, A calculus for network delay, 1991).
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "models/hardware/part/services.hpp"
@@ -24,6 +25,10 @@ class MemoryPipe {
     double missing = 0;  // A in seconds
     double served = 0;   // units that the memory had served at `begin`
   };
+  // Phases with this latency, in seconds, will begin. Must be called before the first of all phases begins, so that the
+  // pipe knows how far it will look back.
+  void expect(double latency) { longest_ = std::max(longest_, Time::from_seconds(latency)); }
+  Time looks_back() const { return longest_; }
   // Returns the filling of a phase that begins now. `latency`: L in seconds. Phases with the same `kind` use the same
   // loads in the same way, so that one of them can use the time in which others wait for their last loads.
   Filling begin(core::CapacityId memory, double latency, std::uint64_t kind);
@@ -37,6 +42,7 @@ class MemoryPipe {
   };
 
   part::Site& site_;
+  Time longest_{};  // latency
   std::unordered_map<std::uint64_t, Draining> draining_;
 };
 

@@ -167,6 +167,7 @@ ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t q
   // workgroups have started and ended.
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
   arrivals_.push_back(first_arrival(compute_, site_, shapes_.back(), queue));
+  pipe_.expect(arrivals_.back());
   originals_.push_back(static_cast<ShapeId>(shapes_.size() - 1));
   return originals_.back();
 }

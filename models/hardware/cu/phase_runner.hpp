@@ -29,6 +29,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
                     core::EventSink& sink, std::uint64_t payload) override;
   void leave(Seat seat) override;
   void stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) override;
+  Time looks_back() const override { return pipe_.looks_back(); }
 
   // Starts the phases that were requested in this instant, and moves activities to other classes if the load of their
   // CU has changed. Runs before the sharing law is solved for the instant.

@@ -91,6 +91,8 @@ class Phases {
   // `rank` did in the shapes from `first` to first + count - 1, and counts the same amounts on the capacities of each
   // other rank.
   virtual void stands_in(Rank rank, const std::vector<Rank>& others, ShapeId first, std::size_t count) = 0;
+  // Returns how far in the past the load of a GPU's memory still affects phases of the added shapes that begin now.
+  virtual Time looks_back() const = 0;
 };
 
 // --- Places for workgroups ---------------------------------------------------------------------------------------

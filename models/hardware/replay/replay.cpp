@@ -103,6 +103,8 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       shapes.push_back(first);
     }
   }
+  // The next kernel would find an idle memory on a rank whose kernel was not simulated, and a busy one on the others.
+  if (stand_ins && machine_.gpu().host.queue_gap < phases_.looks_back()) throw NotByItself();
   result_.spans.resize(result_.operations.size());
   for (std::size_t operation = 0; operation < watched.size(); ++operation)
     if (watched[operation]) result_.spans[operation].resize(machine.ranks());

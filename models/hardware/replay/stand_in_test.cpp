@@ -114,8 +114,25 @@ TEST(StandIn, OneRankForAllSaysTheSame) {
   }
 }
 
+// The first loads of a kernel wait for an idle memory. Whether the memory of rank 1 was idle must not depend on whether
+// its own kernel was simulated.
+TEST(StandIn, LeavesTheMemoriesOfOthersAsTheyAre) {
+  machine::SystemSpec system = example_system(2);
+  for (const Time later : {ns(50), ns(150), ns(390), ns(900)}) {
+    Program program(2);
+    program.queues = {queue("main", {own_kernel("own"), kernel("store", 8, [=](Rank rank, std::int64_t) {
+                                       return rank == 0 ? Steps{work(1e5, 1, 1)} : Steps{delay(later), work(1e5)};
+                                     })})};
+    system.node.gpu.host.queue_gap = ns(400);  // the latency of the memory
+    expect_same(run_all(system, program, Likes::each).result, run_all(system, program, Likes::one).result);
+    system.node.gpu.host.queue_gap = ns(399);
+    EXPECT_THROW(run_all(system, program, Likes::one), NotByItself);
+  }
+}
+
 TEST(StandIn, NotWhereOthersCome) {
-  const machine::SystemSpec system = example_system(2);
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.queue_gap = ns(400);  // the kernel of rank 1 begins after 450 ns
   const auto storing = [&](Time later) {
     Program program(2);
     // Rank 0 stores to rank 1, which only runs its own kernel.
@@ -132,10 +149,10 @@ TEST(StandIn, NotWhereOthersCome) {
     return machine::Machine::build(system, error);
   };
   // The kernel begins while stores arrive: each rank is simulated.
-  const Program among = storing(ns(10));
+  const Program among = storing(ns(410));
   expect_same(run_all(system, among, Likes::each).result, run_all(system, among, Likes::one).result);
   // Stores arrive after the kernel has begun, so NotByItself is thrown, and run_folded() repeats the run.
-  const Program later = storing(ns(200));
+  const Program later = storing(ns(600));
   EXPECT_THROW(run_all(system, later, Likes::one), NotByItself);
   expect_same(run_all(system, later, Likes::each).result, run_folded({}, build, later, nullptr, all_of(later)).result);
 }
