@@ -80,8 +80,6 @@ void ChoiceSpec::describe(config::Describer<ChoiceSpec>& d) {
   d.field("tile", &ChoiceSpec::tile, "Additional time of every tile").or_default();
   d.field("reduction", &ChoiceSpec::reduction, "Weight of the kernel that adds the parts if k is split").or_default();
   d.field("single", &ChoiceSpec::single, "Additional time of a tile outside of clusters").or_default();
-  d.field("large_cluster", &ChoiceSpec::large_cluster, "Additional time of a tile in a cluster of more than four tiles")
-      .or_default();
 }
 
 void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {

@@ -51,7 +51,6 @@ struct ChoiceSpec {
   Time tile;              // extra time of every tile
   double reduction = 1;   // weight of the kernel that adds the parts of a split k
   Time single;            // extra time of a tile whose workgroup is in no cluster
-  Time large_cluster;     // extra time of a tile in a cluster of more than four tiles
   static void describe(config::Describer<ChoiceSpec>& d);
 };
 
