@@ -200,6 +200,25 @@ def many_steps(rows, ll):
         rows.add("msccl_sends", plan, {"steps": steps}, [(c * steps, {"chunk_bytes": c}) for c in sizes])
 
 
+def exchanges(rows, ll):
+    """Two GPUs exchange a chunk `steps` times; each exchange begins when the one before it has ended. `blocks` 2: two
+    thread blocks of each GPU take turns. `adds` 1: the received chunk is added to the sent one (rrc)."""
+    for adds in (0, 1):
+        for blocks in (1, 2):
+            for steps in (1, 2, 4, 8):
+                plan = Plan(f"exchange_{adds}_{blocks}_{steps}_{proto(ll)}", "custom", ll, 2, 2)
+                for rank in range(2):
+                    own = [plan.block(rank, send=1 - rank, recv=1 - rank, channel=c) for c in range(blocks)]
+                    last = None
+                    for k in range(steps):
+                        block, mine = own[k % blocks], ("i", rank)
+                        block.step("s", mine, after=last if blocks == 2 else None)
+                        done = block.step("rrc", mine, mine) if adds else block.step("r", dst=("i", 1 - rank))
+                        last = (k % blocks, done)
+                rows.add("msccl_exchange", plan, {"steps": steps, "blocks": blocks, "adds": adds},
+                         [(2 * c, {"chunk_bytes": c}) for c in (16, KIB, 16 * KIB)])
+
+
 def fifos(rows, ll):
     """Both GPUs send `calls` calls before they receive one. The plan ends only if a connection can hold these calls."""
     for calls in (1, 2, 3, 7, 8, 9):
@@ -217,7 +236,8 @@ def main():
         sys.exit(__doc__)
     os.makedirs(sys.argv[1], exist_ok=True)
     rows = List(sys.argv[1])
-    for make in (local_copies, local_steps, dependencies, local_reductions, pings, streams, kinds, many_steps, fifos):
+    for make in (local_copies, local_steps, dependencies, local_reductions, pings, streams, kinds, many_steps,
+                 exchanges, fifos):
         for ll in (False, True):
             make(rows, ll)
     rows.write()

@@ -105,7 +105,7 @@ const std::vector<Group>& groups() {
       {"fitted_algorithms",
        "steps of algorithms",
        {"msccl_copy", "msccl_steps", "msccl_dependency", "msccl_reduce", "msccl_ping", "msccl_stream", "msccl_kind",
-        "msccl_sends"},
+        "msccl_sends", "msccl_exchange"},
        {time("channels", "setup", 2, [](LibrarySpec& l) -> Time& { return l.channels->setup; }),
         time("channels", "connection_setup", 0.5, [](LibrarySpec& l) -> Time& { return l.channels->connection_setup; }),
         ratio("channels", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),

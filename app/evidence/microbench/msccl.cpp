@@ -158,6 +158,29 @@ SizedAlgorithm sends_algorithm(const Parameters& p) {
   return made;
 }
 
+SizedAlgorithm exchange_algorithm(const Parameters& p) {
+  const std::int64_t steps = count(p, "steps"), blocks = count(p, "blocks");
+  const bool adds = count(p, "adds") == 1;
+  SizedAlgorithm made = empty_algorithm(p, 2, 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    for (std::int64_t b = 0; b < blocks; ++b)
+      add_block(made, static_cast<std::size_t>(rank), 1 - rank, 1 - rank, static_cast<int>(b));
+    std::vector<ThreadBlock>& own = made.algorithm.gpus[static_cast<std::size_t>(rank)].blocks;
+    for (std::int64_t k = 0; k < steps; ++k) {
+      msccl::Step& send = add_step(own[static_cast<std::size_t>(k % blocks)], Op::send, rank, rank);
+      if (blocks > 1 && k > 0) {
+        ThreadBlock& before = own[static_cast<std::size_t>((k - 1) % blocks)];
+        send.depends_block = static_cast<std::int32_t>((k - 1) % blocks);
+        send.depends_step = static_cast<std::int32_t>(before.steps.size()) - 1;
+        before.steps.back().has_dependents = true;
+      }
+      add_step(own[static_cast<std::size_t>(k % blocks)], adds ? Op::recv_reduce_copy : Op::recv,
+               adds ? rank : 1 - rank, adds ? rank : 1 - rank);
+    }
+  }
+  return made;
+}
+
 struct Known {
   const char* name;
   const char* about;
@@ -178,6 +201,10 @@ const std::vector<Known>& known() {
        {"kind", "connections"},
        kind_algorithm},
       {"msccl_sends", "One connection, a step for each chunk.", {"steps"}, sends_algorithm},
+      {"msccl_exchange",
+       "Two GPUs exchange a chunk again and again, by one or two thread blocks.",
+       {"steps", "blocks", "adds"},
+       exchange_algorithm},
   };
   return all;
 }

@@ -81,6 +81,31 @@ TEST(Msccl, TurnsOfTwoBlocksTakeLongerThanStepsOfOne) {
   EXPECT_GT(inside("msccl_dependency", {{"hops", 8}}), inside("msccl_steps", {{"steps", 8}}));
 }
 
+TEST(Msccl, SourcesOfASumAreLoadedOneAfterTheOther) {
+  const auto reduce = [](double sources, double bytes) {
+    return inside("msccl_reduce", {{"sources", sources}, {"blocks", 1}, {"chunk_bytes", bytes}});
+  };
+  // However few bytes there are, each further source takes the 400 ns of a load.
+  EXPECT_NEAR(reduce(3, 16) - reduce(1, 16), 2 * 0.4, 0.01);
+  EXPECT_NEAR(reduce(7, 16) - reduce(1, 16), 6 * 0.4, 0.01);
+  // More bytes never end sooner: a full round of 64 KiB, one byte more, and two rounds.
+  double last = 0;
+  for (const double bytes : {16.0, 4096.0, 65520.0, 65536.0, 65552.0, 98304.0, 131072.0}) {
+    EXPECT_GE(reduce(3, bytes), last) << bytes;
+    last = reduce(3, bytes);
+  }
+}
+
+TEST(Msccl, ExchangesFollowEachOther) {
+  const auto exchange = [](double steps, double blocks, double adds) {
+    return inside("msccl_exchange", {{"steps", steps}, {"blocks", blocks}, {"adds", adds}});
+  };
+  // Each exchange is a send and a receive, each with its overhead, and the flag of the data.
+  EXPECT_NEAR(exchange(5, 1, 0) - exchange(1, 1, 0), 4 * (2 * 7 + 0.6), 4.0);
+  EXPECT_GT(exchange(5, 2, 0), exchange(5, 1, 0) - 0.01) << "the second block has to wait for the first";
+  EXPECT_NEAR(exchange(5, 1, 1), exchange(5, 1, 0), 1.0) << "a sum loads the second operand beside the first";
+}
+
 TEST(Msccl, EveryPlanEnds) {
   EXPECT_GT(inside("msccl_reduce", {{"sources", 3}, {"blocks", 2}}), 8);
   EXPECT_GT(inside("msccl_sends", {{"steps", 6}}), 7 * 6);

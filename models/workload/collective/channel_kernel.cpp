@@ -74,6 +74,9 @@ class ChannelKernel final : public program::KernelBody {
     Time posting_beside;
     Time empty_slice;
     Time local_overhead;
+    // Sums of several sources (without lines): bytes of a source that all threads load at once, and a load's latency.
+    double sum_round = 1;
+    Time sum_latency;
     std::array<Time, ir::efforts> effort{};
     // For each move of one-sided steps: bytes that all threads load in one round, and the latency of these loads.
     struct Round {
@@ -182,7 +185,7 @@ class ChannelKernel final : public program::KernelBody {
     }
     if (part == think && !needs.receives && !needs.sends) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = slice == 0 ? terms_.local_overhead : Time{};
+      phase.duration = slice == 0 ? terms_.local_overhead + last_sums(step) : Time{};
     } else if (part == prepare || part == think) {
       const Time overhead = part == prepare ? terms_.preparation : terms_.overhead;
       if (overhead.ps == 0 || is_part(step) || !(needs.receives || needs.sends)) return;
@@ -195,6 +198,15 @@ class ChannelKernel final : public program::KernelBody {
       phase.peer = relay != program::no_rank ? relay : needs.sends ? step.to : rank;
       phase.amount = bytes / terms_.unit;
     }
+  }
+
+  // Returns the delay that makes the last round of a sum as long as a full one: threads load one source after the
+  // other, even if some threads have nothing to load.
+  Time last_sums(const Step& step) const {
+    if (step.sources < 2 || terms_.lines) return {};
+    const double rounds = step.bytes / terms_.sum_round;
+    const double missing = (std::ceil(rounds) - rounds) * (step.sources - 1);
+    return Time{std::llround(missing * static_cast<double>(terms_.sum_latency.ps))};
   }
 
   // A codec works on blocks of its own size, so a step that encodes or decodes is not divided into slices.
@@ -356,6 +368,8 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, bool c
     shape.read = unit * from_fifo;
     shape.write = staged ? unit * to_fifo : 0;
   }
+  // The first source of a sum is loaded together with the destination, the others one after the other.
+  if (op == Op::reduce) shape.in_flight = Bytes{in_flight * loads / sources};
   // Lines that have arrived over a FIFO are still in the cache. The FIFOs of protocols without lines are larger than
   // it.
   const double missed = (part || cached ? 0 : loads) + (protocol.lines ? 0 : from_fifo);
@@ -482,6 +496,8 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   terms.posting_beside = protocol.posting_beside;
   terms.empty_slice = protocol.empty_slice;
   terms.local_overhead = channels.local_overhead;
+  terms.sum_round = protocol.bytes_in_flight.value / steps->strands();
+  terms.sum_latency = build.gpu().hbm.unloaded_latency;
   terms.effort[static_cast<std::size_t>(ir::Effort::order)] = channels.order_overhead;
   terms.spread = protocol.step_spread;
   for (const bool cached : {false, true}) {
