@@ -12,6 +12,11 @@ namespace {
 
 const study::MetricInfo wrong_percent = {"wrong_percent",
                                          "Share of the cases whose simulated change has the wrong sign"};
+const study::MetricInfo clearly_wrong_percent = {
+    "clearly_wrong_percent",
+    "The same share among the cases whose measured change exceeds the repetitions' range (`low` to `high`)"};
+const study::MetricInfo machines_wrong_percent = {
+    "machines_wrong_percent", "Share of the cases whose change has another sign on another machine that measured them"};
 const study::MetricInfo bad_choices_percent = {
     "bad_choices_percent",
     "Share of the simulation's choices whose measured value is more than `good_within` above the best measured value"};
@@ -35,6 +40,21 @@ std::optional<std::string> without(const Case& one, const std::string& column, s
 std::optional<double> change(const std::optional<double>& value, const std::optional<double>& reference) {
   if (!value || !reference || *reference == 0) return std::nullopt;
   return 100 * (*value / *reference - 1);
+}
+
+// A share of cases, in percent.
+struct Share {
+  double of = 0, all = 0;
+  void count(bool one) {
+    all += 1;
+    if (one) of += 1;
+  }
+  double percent() const { return 100 * of / all; }
+};
+
+// True if the ranges of the repetitions of both cases do not overlap.
+bool is_clear(const Case& a, const Case& b) {
+  return a.low && a.high && b.low && b.high && (*a.low > *b.high || *a.high < *b.low);
 }
 
 // The simulation makes one choice among all measured cases that differ only in column `by`, if there are at least two.
@@ -119,8 +139,7 @@ GroupResult effect(const Effect& spec, const GroupResult& group) {
     const auto rest = without(one, spec.by, value);
     if (rest && value == spec.against) references.emplace(*rest, &one);
   }
-  double wrong = 0;
-  double judged = 0;
+  Share wrong, clearly_wrong, machines;
   for (const Case& one : group.cases) {
     const auto rest = without(one, spec.by, value);
     if (!rest || value == spec.against) continue;
@@ -141,15 +160,22 @@ GroupResult effect(const Effect& spec, const GroupResult& group) {
     made.measured = change(one.measured, reference->second->measured);
     made.expected = change(one.expected, reference->second->expected);
     if (made.measured) {
-      ++judged;
-      if (!is_right(*made.measured, made.simulated, spec.same_within)) ++wrong;
+      const bool is_wrong = !is_right(*made.measured, made.simulated, spec.same_within);
+      wrong.count(is_wrong);
+      if (is_clear(one, *reference->second)) clearly_wrong.count(is_wrong);
+      for (std::size_t i = 0; i < std::min(one.again.size(), reference->second->again.size()); ++i) {
+        made.again.push_back(*change(one.again[i], reference->second->again[i]));
+        machines.count(!is_right(*made.measured, made.again.back(), spec.same_within));
+      }
     }
     result.cases.push_back(std::move(made));
   }
   result.summarise();
-  if (judged == 0) return result;
-  result.metrics.emplace_back(wrong_percent, 100 * wrong / judged);
-  if (spec.most_wrong) result.limits.push_back({"wrong_percent", *spec.most_wrong, 100 * wrong / judged, ""});
+  if (wrong.all == 0) return result;
+  result.metrics.emplace_back(wrong_percent, wrong.percent());
+  if (clearly_wrong.all > 0) result.metrics.emplace_back(clearly_wrong_percent, clearly_wrong.percent());
+  if (machines.all > 0) result.metrics.emplace_back(machines_wrong_percent, machines.percent());
+  if (spec.most_wrong) result.limits.push_back({"wrong_percent", *spec.most_wrong, wrong.percent(), ""});
   if (const auto bad = bad_choices(spec, group)) {
     result.metrics.emplace_back(bad_choices_percent, *bad);
     if (spec.most_bad_choices) result.limits.push_back({"bad_choices_percent", *spec.most_bad_choices, *bad, ""});

@@ -133,6 +133,8 @@ class Rows {
       diagnostics_.error(
           place, "a measured value states no source",
           "add 'source: \"where it was measured\"', or name the table that contains it, 'file: FILE.csv'");
+    if (!measured.again.empty())
+      diagnostics_.error(place_of(node_, {"measured", "again"}), "'again' needs 'file'", "remove it");
     if (measured.unit)
       diagnostics_.error(place_of(node_, {"measured", "unit"}), "'unit' needs 'file'",
                          "write the unit after the value, like 285.0 us");
@@ -232,6 +234,7 @@ class Rows {
       changes(file->columns, one);
       out_.cases.push_back(std::move(one));
     }
+    for (const std::filesystem::path& again : spec_.measured.again) measured_again(again, *scale);
     if (rows == 0) {
       diagnostics_.error(place_of(node_, {spec_.rows.empty() ? "measured" : "rows"}),
                          fmt::format("no row of {} is chosen", in_quotes(file->name)), what_there_is(*file));
@@ -240,6 +243,27 @@ class Rows {
                          fmt::format("none of the chosen rows ({}) has a measured value", rows),
                          "write measured values, or use 'moire validate --predict' to print the simulated values "
                          "before a measurement");
+    }
+  }
+
+  // Adds the values of the cases that another machine measured, too.
+  void measured_again(const std::filesystem::path& path, double scale) {
+    if (predict_) return;
+    const auto file = formats::read_csv(path, place_of(node_, {"measured", "again"}), diagnostics_);
+    if (!file) return;
+    const std::size_t before = diagnostics_.size();
+    const auto value = file->column(spec_.measured.value, place_of(node_, {"measured", "value"}), diagnostics_);
+    const auto chosen = selection(*file);
+    const auto names = case_columns(*file);
+    if (diagnostics_.size() > before) return;
+    out_.origins.push_back({file->name, file->about});
+    std::map<std::string, double> values;
+    for (const auto& row : file->rows) {
+      if (!chosen(row) || row[*value].text.empty()) continue;
+      if (const auto measured = number(row[*value], scale)) values.emplace(name_of(*file, names, row), *measured);
+    }
+    for (MeasuredCase& one : out_.cases) {
+      if (const auto found = values.find(one.name); found != values.end()) one.again.push_back(found->second);
     }
   }
 

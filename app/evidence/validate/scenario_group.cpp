@@ -109,7 +109,7 @@ class ScenarioGroup : public Group {
       if (!value) return result;
       result.cases.push_back({one.measured.name, "", spec_.metric, std::string(study::unit_of(spec_.metric)),
                               one.measured.value, one.measured.low, one.measured.high, std::nullopt, *value, false,
-                              one.measured.named_by, one.measured.reference});
+                              one.measured.named_by, one.measured.reference, one.measured.again});
     }
     result.summarise();
     apply(limits_, result);
@@ -157,6 +157,11 @@ void MeasuredSpec::describe(config::Describer<MeasuredSpec>& d) {
   d.field("unit", &MeasuredSpec::unit, "Unit of the columns; 1 for counts. Required with `file`").example("us");
   d.field("source", &MeasuredSpec::source, "Where the value was measured. Required without `file`")
       .example("our own run, 2026-11-21");
+  d.field("again", &MeasuredSpec::again,
+          "CSV files with the same columns, in which other machines measured the same cases; the report says how far "
+          "the machines differ")
+      .example("[../validation/h200x4/c3_again.csv]")
+      .optional();
 }
 
 void ScenarioGroupSpec::describe(config::Describer<ScenarioGroupSpec>& d) {

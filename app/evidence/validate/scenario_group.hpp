@@ -24,6 +24,7 @@ struct MeasuredSpec {
   std::optional<std::string> reference;
   std::optional<std::string> unit;
   std::optional<std::string> source;
+  std::vector<std::filesystem::path> again;
   static void describe(config::Describer<MeasuredSpec>& d);
 };
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "app/evidence/validate/expected.hpp"
+#include "app/evidence/validate/machines.hpp"
 #include "app/evidence/validate/shared.hpp"
 #include "app/study/progress.hpp"
 #include "app/study/study.hpp"
@@ -232,6 +233,11 @@ GroupResult difference(const Validation::Difference& spec, const std::vector<Gro
     made.simulated = *simulated;
     made.measured = reduction(one.measured, other->measured, base->measured);
     made.expected = reduction(one.expected, other->expected, base->expected);
+    for (std::size_t i = 0; i < std::min(one.again.size(), other->again.size()); ++i) {
+      if (less != nullptr && base->again.size() <= i) break;
+      if (const auto again = reduction(one.again[i], other->again[i], less != nullptr ? base->again[i] : 0))
+        made.again.push_back(*again);
+    }
     result.cases.push_back(std::move(made));
   }
   result.summarise();
@@ -428,6 +434,7 @@ ValidationResult run_validation(const Validation& validation, std::size_t at_onc
     result.groups.push_back(difference(spec, result.groups));
   for (const Speedup& spec : validation.speedups) result.groups.push_back(speedup(spec, result.groups));
   for (const Effect& spec : validation.effects) result.groups.push_back(effect(spec, result.groups[spec.of]));
+  for (GroupResult& group : result.groups) compare_machines(group);
   result.overall = overall(result.groups);
   return result;
 }
