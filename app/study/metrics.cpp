@@ -189,6 +189,8 @@ const std::vector<MetricInfo>& metric_infos() {
     const std::vector<MetricInfo> compared = {
         {"unperturbed_us", "With compare.unperturbed: time of the run without its `perturb`"},
         {"slow_down_percent", "100 x (time_us / unperturbed_us - 1)"},
+        {"fastest_us", "With compare.spread: time of the run on the fastest GPUs of their type"},
+        {"slowest_us", "With compare.spread: time of the run on the slowest GPUs of their type"},
         {"reduction_percent", "100 x (1 - time / time of the reference variant), at the same point"},
         {"effective_communication_us",
          "With compare.compute_only: time_us - the time of that variant, at the same point"},

@@ -9,6 +9,7 @@
 #include "app/study/metrics.hpp"
 #include "app/study/notes.hpp"
 #include "app/study/operating.hpp"
+#include "app/study/spread.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/hardware/perturb/draw.hpp"
@@ -280,6 +281,8 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
     if (!prepared) return nullptr;
   }
   prepared = with_operating_point(std::move(prepared), tree.find("operating_point"), diagnostics);
+  if (!prepared) return nullptr;
+  if (scenario.spread) prepared = with_spread(*prepared, *scenario.spread, diagnostics);
   if (!prepared) return nullptr;
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->families() < 2) {
     diagnostics.error(scenario.ideal_place, "'ideal: overlap' is set, but the program has one queue",

@@ -34,8 +34,9 @@ struct PreparedRun {
   double steps = 0;                                 // steps of simulated workgroups, estimated (program::work_of)
   replay::Fold fold{};
   SpareMachine machine{};
-  std::shared_ptr<const PreparedRun> unperturbed{};  // if `perturb` applies: the run without it
-  std::optional<power::OperatingPoint> operating{};  // absent: the clock of the hardware file, no energy metrics
+  std::shared_ptr<const PreparedRun> unperturbed{};         // if `perturb` applies: the run without it
+  std::shared_ptr<const PreparedRun> fastest{}, slowest{};  // with `compare.spread`: at the ends of the GPU's spread
+  std::optional<power::OperatingPoint> operating{};         // absent: the clock of the hardware file, no energy metrics
 
   PreparedRun only(std::uint32_t queue) const;  // returns this run with only one queue of its program
 };

@@ -93,6 +93,27 @@ void add_perturbed_cells(const RunResult& run, std::vector<Cell>& cells) {
   }
 }
 
+// Columns for compare.spread: the times on the fastest and on the slowest GPUs of their type.
+constexpr std::array<std::pair<const char*, const char*>, 2> ends = {
+    {{"fastest", "fastest_us"}, {"slowest", "slowest_us"}}};
+
+void add_spread_columns(const StudyResult& result, report::Table& table) {
+  for (const auto& [heading, name] : ends) {
+    const bool any = std::any_of(result.runs.begin(), result.runs.end(), [name = name](const RunResult& run) {
+      return value_of(run.metrics, name).has_value();
+    });
+    table.columns.push_back(right(heading, any ? report::in::people : 0));
+  }
+}
+
+void add_spread_cells(const RunResult& run, std::vector<Cell>& cells) {
+  for (const auto& [heading, name] : ends) {
+    const auto end = value_of(run.metrics, name);
+    const Time time = Time::from_us(end.value_or(0));
+    cells.push_back(end ? Cell(in_unit(time, report::unit_for(time))) : Cell());
+  }
+}
+
 std::string last_key(const std::string& path) {
   const std::size_t dot = path.rfind('.');
   return dot == std::string::npos ? path : path.substr(dot + 1);
@@ -156,6 +177,7 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
                                   right("speedup", compared),
                                   right("overlap efficiency", scenario.compute_only ? report::in::people : 0),
                                   right("of ideal", any_ideal(result) ? report::in::people : 0)}};
+  add_spread_columns(result, table);
   add_perturbed_columns(result, table);
   add_bandwidth_columns(result, table);
   add_power_columns(result, table);
@@ -167,6 +189,7 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
       cells[4] = share_of(result.comparison[v]->overlap_efficiency);
     }
     cells.push_back(ideal_cell(result.runs[v]));
+    add_spread_cells(result.runs[v], cells);
     add_perturbed_cells(result.runs[v], cells);
     add_bandwidth_cells(result.runs[v], cells);
     add_power_cells(result.runs[v], cells);
@@ -188,6 +211,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
   table.columns.push_back(right("time"));
   table.columns.push_back(right("skew"));
+  add_spread_columns(result, table);
   add_perturbed_columns(result, table);
   table.columns.push_back(right("of ideal", any_ideal(result) ? report::in::people : 0));
   add_bandwidth_columns(result, table);
@@ -198,6 +222,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
     cells.push_back(time_cell(run, unit_for(&run, 1)));
     const auto skew = value_of(run.metrics, "skew_percent");
     cells.push_back(skew ? Cell(percent(*skew)) : Cell());
+    add_spread_cells(run, cells);
     add_perturbed_cells(run, cells);
     cells.push_back(ideal_cell(run));
     add_bandwidth_cells(run, cells);

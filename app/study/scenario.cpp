@@ -57,9 +57,10 @@ class ScenarioReader {
   void compare(const CompareSpec& spec, const config::Node& node) {
     if (none(node)) return;
     scenario_.unperturbed = spec.unperturbed;
-    if (!spec.to && !spec.ideal && !spec.blame && !spec.unperturbed) {
+    if (spec.spread) scenario_.spread = node.find("spread")->place;
+    if (!spec.to && !spec.ideal && !spec.blame && !spec.unperturbed && !spec.spread) {
       reject(node, "'compare' does not state what to compare with",
-             "write to: <variant>, ideal: overlap, or unperturbed: true");
+             "write to: <variant>, ideal: overlap, unperturbed: true, or spread: true");
       return;
     }
     scenario_.ideal = spec.ideal;

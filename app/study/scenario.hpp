@@ -36,6 +36,7 @@ struct CompareSpec {
   std::optional<Ideal> ideal;  // absent: overlap if there are two queues
   std::optional<bool> blame;   // absent: true if `ideal` is overlap
   bool unperturbed = false;    // compare runs with `perturb` to the same runs without it
+  bool spread = false;         // also simulate runs with the fastest and the slowest GPUs of the type
   static void describe(config::Describer<CompareSpec>& d);
 };
 
@@ -79,6 +80,7 @@ struct Scenario {
   std::optional<Ideal> ideal;
   bool blame = false;
   bool unperturbed = false;
+  std::optional<config::Place> spread;  // where the scenario asks for the spread
   config::Place ideal_place;
 
   std::size_t points() const;

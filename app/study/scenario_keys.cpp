@@ -31,6 +31,10 @@ void CompareSpec::describe(config::Describer<CompareSpec>& d) {
           "Also simulate every run without its `perturb`, and report how much longer it takes with it: unperturbed_us "
           "and slow_down_percent")
       .or_default();
+  d.field("spread", &CompareSpec::spread,
+          "Also simulate every run with the fastest and with the slowest GPUs of their type, as far as `spread` of the "
+          "GPU's file says: fastest_us and slowest_us")
+      .or_default();
 }
 
 void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {

@@ -10,6 +10,7 @@
 #include "app/study/child_run.hpp"
 #include "app/study/notes.hpp"
 #include "app/study/overlap.hpp"
+#include "app/study/spread.hpp"
 #include "app/study/timeline_file.hpp"
 #include "sim/core/log.hpp"
 #include "sim/process/output_file.hpp"
@@ -33,6 +34,7 @@ Simulated simulate_whole(const PreparedStudy& study, std::size_t number, const s
   });
   simulate_parts(study.scenario, run, *prepared, simulated);
   if (study.scenario.unperturbed) simulate_unperturbed(*prepared, simulated.result);
+  if (study.scenario.spread) simulate_spread(*prepared, simulated.result);
   return simulated;
 }
 

@@ -166,6 +166,10 @@ constexpr Direction directions[] = {
     {"dragonfly.seed", Better::neither, "selects other paths"},
     {"dragonfly_link.bandwidth", Better::more},
     {"dragonfly_link.latency", Better::less},
+    {"spread.matrix_clock", Better::neither, "how far GPUs differ; the run itself does not use it"},
+    {"spread.memory", Better::neither, "how far GPUs differ; the run itself does not use it"},
+    {"spread.links", Better::neither, "how far GPUs differ; the run itself does not use it"},
+
     {"power.idle", Better::neither, "the clock of a burst does not depend on it (law operated)"},
     {"power.cap", Better::neither, "the clock of a burst does not depend on it (law operated)"},
     {"power.held", Better::neither, "the clock of a burst does not depend on it (law operated)"},

@@ -8,6 +8,15 @@
 
 namespace moire::machine {
 
+void SpreadSpec::describe(config::Describer<SpreadSpec>& d) {
+  d.component("spread",
+              "How far GPUs of one type differ: half of the range of a rate over several GPUs, relative to the rate in "
+              "the file.");
+  d.field("matrix_clock", &SpreadSpec::matrix_clock, "Of compute.matrix_clock").range(0, 0.5).or_default();
+  d.field("memory", &SpreadSpec::memory, "Of hbm.bandwidth").range(0, 0.5).or_default();
+  d.field("links", &SpreadSpec::links, "Of port.link_bandwidth").range(0, 0.5).or_default();
+}
+
 void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.component("gpu", "One GPU: a file in configs/hardware.");
   d.sourced();
@@ -24,6 +33,9 @@ void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.field("host", &GpuSpec::host, "The costs of host and driver");
   d.field("power", &GpuSpec::power,
           "The power that the GPU draws and may draw; absent: unknown, and the clock does not depend on power");
+  d.field("spread", &GpuSpec::spread,
+          "How far GPUs of this type differ; absent: not measured. Scenarios with compare.spread use it")
+      .optional();
   d.field_elsewhere("gemm", "gemm_library", "The GPU's library of matrix products: a file in configs/gemm")
       .or_default();
 }
@@ -40,6 +52,18 @@ GpuSpec GpuSpec::operated_at(double share) const {
   GpuSpec slow = at_clock(share);
   if (compute.matrix_clock) slow.compute.matrix_clock = std::min(*compute.matrix_clock, slow.compute.clock);
   return slow;
+}
+
+GpuSpec GpuSpec::at_end(bool fast) const {
+  GpuSpec end = *this;
+  const auto scale = [fast](auto& rate, double by) { rate = rate * (fast ? 1 + by : 1 - by); };
+  if (compute.matrix_clock) {
+    scale(*end.compute.matrix_clock, spread->matrix_clock);
+    *end.compute.matrix_clock = std::min(*end.compute.matrix_clock, compute.clock);
+  }
+  scale(end.hbm.bandwidth, spread->memory);
+  scale(end.port.link_bandwidth, spread->links);
+  return end;
 }
 
 void SystemSpec::operate_at(double share) {

@@ -22,6 +22,14 @@
 
 namespace moire::machine {
 
+// How far GPUs of one type differ: half of the range of each rate over several GPUs, relative to the rate in the file.
+struct SpreadSpec {
+  double matrix_clock = 0;  // of compute.matrix_clock
+  double memory = 0;        // of hbm.bandwidth
+  double links = 0;         // of port.link_bandwidth
+  static void describe(config::Describer<SpreadSpec>& d);
+};
+
 struct GpuSpec {
   std::string name;
   cu::CuArraySpec compute;
@@ -33,6 +41,7 @@ struct GpuSpec {
   link::PortSpec port;
   host::HostSpec host;
   std::optional<power::PowerSpec> power;
+  std::optional<SpreadSpec> spread;
   static void describe(config::Describer<GpuSpec>& d);
 
   // Returns this spec with its clock multiplied by `share`. The values that depend on the clock scale as they do if
@@ -41,6 +50,8 @@ struct GpuSpec {
   // Returns the spec of this GPU while it runs at `share` of its clock. Rates scale with the clock. Unlike with
   // at_clock(), compute.matrix_clock, to which matrix arithmetic lowers the clock, stays the same in Hz.
   GpuSpec operated_at(double share) const;
+  // Returns the spec of a GPU at one end of its spread: all its rates are the highest (`fast`) or the lowest.
+  GpuSpec at_end(bool fast) const;
 };
 
 struct NodeSpec {
