@@ -260,7 +260,9 @@ class Rows {
     std::map<std::string, double> values;
     for (const auto& row : file->rows) {
       if (!chosen(row) || row[*value].text.empty()) continue;
-      if (const auto measured = number(row[*value], scale)) values.emplace(name_of(*file, names, row), *measured);
+      const auto measured = number(row[*value], scale);
+      if (measured && *measured <= 0) not_positive(row[*value].place, row[*value].text);
+      if (measured) values.emplace(name_of(*file, names, row), *measured);
     }
     for (MeasuredCase& one : out_.cases) {
       if (const auto found = values.find(one.name); found != values.end()) one.again.push_back(found->second);
