@@ -164,8 +164,8 @@ GroupResult effect(const Effect& spec, const GroupResult& group) {
       wrong.count(is_wrong);
       if (is_clear(one, *reference->second)) clearly_wrong.count(is_wrong);
       for (std::size_t i = 0; i < std::min(one.again.size(), reference->second->again.size()); ++i) {
-        made.again.push_back(*change(one.again[i], reference->second->again[i]));
-        machines.count(!is_right(*made.measured, made.again.back(), spec.same_within));
+        made.again.push_back(change(one.again[i], reference->second->again[i]));
+        if (made.again.back()) machines.count(!is_right(*made.measured, *made.again.back(), spec.same_within));
       }
     }
     result.cases.push_back(std::move(made));

@@ -265,7 +265,8 @@ class Rows {
       if (measured) values.emplace(name_of(*file, names, row), *measured);
     }
     for (MeasuredCase& one : out_.cases) {
-      if (const auto found = values.find(one.name); found != values.end()) one.again.push_back(found->second);
+      const auto found = values.find(one.name);
+      one.again.push_back(found == values.end() ? std::nullopt : std::optional(found->second));
     }
   }
 

@@ -9,7 +9,7 @@ struct MeasuredCase {
   std::string name;
   std::vector<std::pair<std::string, std::string>> named_by;  // columns that `case` names, with the row's values
   std::optional<double> value, low, high, reference;          // in the metric's unit
-  std::vector<double> again;                                  // of the other machines that measured this case
+  std::vector<std::optional<double>> again;                   // of each other machine; absent: not measured there
   std::vector<config::Override> changes;
 };
 

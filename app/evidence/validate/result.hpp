@@ -24,7 +24,7 @@ struct Case {
   bool in_points = false;                                     // the error is simulated - measured, in percentage points
   std::vector<std::pair<std::string, std::string>> named_by;  // columns and values that form the name
   std::optional<double> reference;                            // measured value of an alternative, for speed-ups
-  std::vector<double> again;                                  // values that other machines measured
+  std::vector<std::optional<double>> again;                   // value of each other machine that measured the group
 
   // Returns the error of `simulated` in percent of the measured value, or in percentage points if `in_points` is true.
   // If the measured value is 0, the error in percent of any other value is 100. Returns nothing without a measured

@@ -235,8 +235,7 @@ GroupResult difference(const Validation::Difference& spec, const std::vector<Gro
     made.expected = reduction(one.expected, other->expected, base->expected);
     for (std::size_t i = 0; i < std::min(one.again.size(), other->again.size()); ++i) {
       if (less != nullptr && base->again.size() <= i) break;
-      if (const auto again = reduction(one.again[i], other->again[i], less != nullptr ? base->again[i] : 0))
-        made.again.push_back(*again);
+      made.again.push_back(reduction(one.again[i], other->again[i], less != nullptr ? base->again[i] : 0));
     }
     result.cases.push_back(std::move(made));
   }
