@@ -37,7 +37,8 @@ def main():
     groups = [{shape: values for grid in grids for shape, values in counted(program, grid, metrics).items()}
               for metrics in GROUPS]
     with open(out, "w", encoding="utf-8") as file:
-        file.write(f"# gpu, driver: {profiler.gpu()}\n# metrics of ncu: {', '.join(x for group in GROUPS for x in group)}\n"
+        metrics = ", ".join(x for group in GROUPS for x in group)
+        file.write(f"# gpu, driver: {profiler.gpu()}\n# metrics of ncu: {metrics}\n"
                    "m,n,k,memory_read_bytes,memory_written_bytes,l2_read_bytes\n")
         for shape in groups[0]:
             file.write(",".join([*shape, *(str(x) for group in groups for x in group[shape])]) + "\n")
