@@ -7,8 +7,9 @@
 
 namespace moire::study {
 
-// Returns the run together with its runs at both ends of the GPU's spread. Their programs are those of `run`, because a
-// library does not know how fast a GPU is. If the GPU's file has no spread, reports an error and returns null.
+// Returns a copy of the run whose `fastest` and `slowest` are set: the same program on the fastest and the slowest
+// GPUs. The program does not change, because a library does not know how fast a GPU is. If the GPU's file has no
+// spread, reports an error and returns null.
 PreparedRunPtr with_spread(const PreparedRun& run, const config::Place& asked, config::Diagnostics& diagnostics);
 
 // Simulates both ends and adds fastest_us and slowest_us to `result`.

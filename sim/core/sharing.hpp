@@ -109,7 +109,8 @@ class Sharing final : public Settler, public EventSink {
 
   // Lets served_until() look back by `window` from now on, at this capacity and all others with the same numbers in
   // their specs, so that no GPU's past depends on which GPU was asked first. The present loads count as the loads
-  // before the first call. A larger window than that of the first call may look back too far.
+  // before the first call. If a later call asks for a larger window, served_until() knows nothing of the time before
+  // the first one's window.
   void watch(CapacityId id, Time window);
   // Returns the units that a watched capacity has served until `at`, a moment between `window` ago and now.
   double served_until(CapacityId id, Time at) const { return capacities_[id].history->served(at); }

@@ -100,7 +100,7 @@ TEST(Msccl, ExchangesFollowEachOther) {
   const auto exchange = [](double steps, double blocks, double adds) {
     return inside("msccl_exchange", {{"steps", steps}, {"blocks", blocks}, {"adds", adds}});
   };
-  // Each exchange is a send and a receive, each with its overhead, and the flag of the data.
+  // An exchange takes the overheads of its send and of its receive, and then the way of the flag.
   EXPECT_NEAR(exchange(5, 1, 0) - exchange(1, 1, 0), 4 * (2 * 7 + 0.6), 4.0);
   EXPECT_GT(exchange(5, 2, 0), exchange(5, 1, 0) - 0.01) << "the second block has to wait for the first";
   EXPECT_NEAR(exchange(5, 1, 1), exchange(5, 1, 0), 1.0) << "a sum loads the second operand beside the first";

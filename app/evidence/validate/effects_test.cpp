@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <string>
+
 namespace moire::validate {
 namespace {
 
@@ -59,6 +62,30 @@ TEST(Effects, AreChangesAgainstTheSameCaseWithTheOtherChoice) {
   ASSERT_EQ(result.curves.size(), 2) << "a curve for each choice";
   EXPECT_EQ(result.curves[0].name, "dma");
   EXPECT_EQ(result.curves[0].summary.cases, 2);
+}
+
+TEST(Effects, ThatExceedTheRepetitionsAreCountedApart) {
+  GroupResult group;
+  // dma is wrong within the repetitions, late beyond them. The other machine finds dma faster.
+  group.cases = {of("a", "plain", 100, 100), of("a", "dma", 104, 90), of("a", "late", 120, 90)};
+  const auto range = [&group](std::size_t number, double low, double high, double again) {
+    group.cases[number].low = low;
+    group.cases[number].high = high;
+    group.cases[number].again = {again};
+  };
+  range(0, 98, 105, 100);
+  range(1, 103, 106, 95);
+  range(2, 118, 121, 119);
+  std::map<std::string, double> found;
+  for (const study::Metric& metric : effect(strategies, group).metrics) found[metric.name] = metric.value;
+  EXPECT_DOUBLE_EQ(found.at("wrong_percent"), 100);
+  EXPECT_DOUBLE_EQ(found.at("clearly_wrong_percent"), 100) << "of late alone";
+  EXPECT_DOUBLE_EQ(found.at("machines_wrong_percent"), 50);
+  group.cases[2].simulated = 110;
+  found.clear();
+  for (const study::Metric& metric : effect(strategies, group).metrics) found[metric.name] = metric.value;
+  EXPECT_DOUBLE_EQ(found.at("wrong_percent"), 50);
+  EXPECT_DOUBLE_EQ(found.at("clearly_wrong_percent"), 0);
 }
 
 TEST(Effects, SayHowMuchWorseAGoodChoiceMayBe) {

@@ -9,8 +9,8 @@ namespace moire::validate {
 // The mean difference of a case between machines, in percent of its measured value, or in percentage points.
 inline const study::MetricInfo machines_percent = {
     "machines_percent", "Mean difference of a case between the first machine and the others that measured it"};
-// The mean error of the cases that several machines measured, beyond the range of their values. It is 0 for a case
-// whose simulated value is between the values of two machines.
+// The mean error of the cases that several machines measured, beyond the range of their values. A simulated
+// value between the smallest and the largest measured value of a case is no error here.
 inline const study::MetricInfo beyond_machines_percent = {"beyond_machines_percent",
                                                           "Mean error of these cases beyond the range of the machines"};
 

@@ -200,13 +200,16 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // Returns the delay that makes the last round of a sum as long as a full one: threads load one source after the
-  // other, even if some threads have nothing to load.
+  // Returns the delay that makes the last of `rounds` rounds of loads as long as a full round, because a round takes
+  // the latency of its loads even if some threads have nothing to load.
+  static Time idle_in_last(double rounds, Time latency) {
+    return Time{std::llround((std::ceil(rounds) - rounds) * static_cast<double>(latency.ps))};
+  }
+
+  // Returns this delay for a sum. Threads load its sources one after the other, the first one with the destination.
   Time last_sums(const Step& step) const {
     if (step.sources < 2 || terms_.lines) return {};
-    const double rounds = step.bytes / terms_.sum_round;
-    const double missing = (std::ceil(rounds) - rounds) * (step.sources - 1);
-    return Time{std::llround(missing * static_cast<double>(terms_.sum_latency.ps))};
+    return idle_in_last(step.bytes / terms_.sum_round, terms_.sum_latency * (step.sources - 1));
   }
 
   // A codec works on blocks of its own size, so a step that encodes or decodes is not divided into slices.
@@ -281,14 +284,10 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // Returns the delay that makes the last round of a step as long as a full round, because a round takes the latency of
-  // its loads even if some threads have nothing to load. The part of the latency that a poll already includes is
-  // subtracted from the delay.
+  // Returns this delay for a one-sided step. The part of the latency that a poll already includes is subtracted.
   Time last_round(const Step& step) const {
     const Terms::Round& round = terms_.rounds[step.move];
-    const double rounds = step.bytes / round.bytes;
-    const Time idle{std::llround((std::ceil(rounds) - rounds) * static_cast<double>(round.latency.ps))};
-    return std::max(idle, round.seen) - round.seen;
+    return std::max(idle_in_last(step.bytes / round.bytes, round.latency), round.seen) - round.seen;
   }
 
   void receive(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, Phase& phase) const {

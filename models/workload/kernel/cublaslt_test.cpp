@@ -47,12 +47,14 @@ struct Agreement {
   int cases = 0, tile = 0, all = 0;
 };
 
-Agreement agreement(std::int64_t sms) {
+// Of every second shape: the weights of the choice were fitted to the first, third, ... shape of the list.
+Agreement agreement(std::int64_t sms, bool fitted) {
   const libraries::EquippedGpu gpu = support::shipped_gpu("h200");
   Agreement count;
+  int shape = 0;
   for (const auto& [asked, launched] : launches()) {
     const auto [m, n, k, cus] = asked;
-    if (cus != sms) continue;
+    if (cus != sms || (shape++ % 2 == 0) != fitted) continue;
     const GemmKernel kernel = choose_kernel({m, n, k, 2}, gpu, gpu.gemm, cus);
     const GemmKernel& seen = launched.kernel;
     const bool tile = kernel.tile.m == seen.tile.m && kernel.tile.n == seen.tile.n;
@@ -65,19 +67,35 @@ Agreement agreement(std::int64_t sms) {
   return count;
 }
 
-// The weights of the library's choice were fitted to these launches, in which cuBLASLt used all 132 SMs.
-TEST(CublasLt, TheModelPicksMostTiles) {
-  const Agreement found = agreement(132);
-  EXPECT_EQ(found.cases, 369);
-  EXPECT_GE(found.tile, 0.78 * 369);
-  EXPECT_GE(found.all, 0.6 * 369);
+TEST(CublasLt, TheModelPicksMostKernelsToWhichItWasNotFitted) {
+  const Agreement all = agreement(132, false), fewer = agreement(124, false);
+  EXPECT_EQ(all.cases, 184);
+  EXPECT_GE(all.tile, 0.85 * 184);
+  EXPECT_GE(all.all, 0.68 * 184);
+  EXPECT_EQ(fewer.cases, 184);
+  EXPECT_GE(fewer.tile, 0.76 * 184);
+  EXPECT_GE(fewer.all, 0.58 * 184);
 }
 
-// The weights were not fitted to these launches, for which cuBLASLt was limited to 124 SMs.
-TEST(CublasLt, TheModelPicksMostTilesOnFewerSms) {
-  const Agreement found = agreement(124);
-  EXPECT_EQ(found.cases, 369);
-  EXPECT_GE(found.tile, 0.65 * 369);
+TEST(CublasLt, TheModelPicksMostKernelsToWhichItWasFitted) {
+  const Agreement all = agreement(132, true), fewer = agreement(124, true);
+  EXPECT_GE(all.tile, 0.8 * all.cases);
+  EXPECT_GE(all.all, 0.67 * all.cases);
+  EXPECT_GE(fewer.tile, 0.75 * fewer.cases);
+  EXPECT_GE(fewer.all, 0.54 * fewer.cases);
+}
+
+// The rule `largest_of_several_waves` of choose_kernel().
+TEST(CublasLt, LargeClustersAreForOneWave) {
+  std::map<bool, std::pair<int, int>> large;  // by "several waves": large clusters, all
+  for (const auto& [asked, launched] : launches()) {
+    const auto [m, n, k, cus] = asked;
+    auto& [clusters, all] = large[TileGrid({m, n, k, 2}, launched.kernel).tiles() > launched.workgroups];
+    clusters += launched.kernel.cluster_size() > 2 ? 1 : 0;
+    ++all;
+  }
+  EXPECT_EQ(large[false], std::pair(229, 343));
+  EXPECT_EQ(large[true], std::pair(73, 395));
 }
 
 // The grid of a kernel follows from its tile, cluster and split.
