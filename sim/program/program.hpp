@@ -26,6 +26,13 @@ inline constexpr Rank no_rank = UINT32_MAX;
 
 enum class Arithmetic : std::uint8_t { vector_fp32, matrix_16bit };
 
+// How the workgroups of a kernel walk through memory, which determines the length of its runs of reads and of writes.
+enum class Walk : std::uint8_t {
+  apart,       // each through a region of its own
+  in_order,    // one behind the other: a workgroup that ends makes room for the one with the next block
+  in_strides,  // all by the same stride (a grid-stride loop), so they drift apart
+};
+
 // What a workgroup demands to advance by one unit of work. A phase that overlaps loads, stores and arithmetic (software
 // pipelining) has several demands and takes as long as the slowest demand. Amounts are bytes or FLOP per unit of work.
 struct PhaseShape {
@@ -44,8 +51,7 @@ struct PhaseShape {
   // node, including the sender, and peer_read loads the sum of the data of all these GPUs. The phase's peer is then the
   // rank itself.
   bool by_switch = false;
-  // All workgroups advance through memory together, so that the memory gets long runs of reads and of writes.
-  bool in_order = false;
+  Walk walk = Walk::apart;
   // Share of stores in the memory traffic while this phase runs. Negative: computed from the bytes of this shape.
   double mixed_stores = -1;
   double flop = 0;
@@ -72,8 +78,8 @@ struct PhaseShape {
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
   // Three fields for phases that are not pipelined, all per unit of work. dependent_loads: number of loads (such as of
   // row numbers) that must return one after the other before the rows can be requested. dependent_read: the bytes of
-  // `read` that are loaded before the rows; all of them miss the caches. pause: time in which the workgroup requests nothing
-  // (barriers, instruction fetch).
+  // `read` that are loaded before the rows; all of them miss the caches. pause: time in which the workgroup requests
+  // nothing (barriers, instruction fetch).
   double dependent_loads = 0;
   double dependent_read = 0;
   Time pause{};
@@ -82,8 +88,8 @@ struct PhaseShape {
   Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)
   bool operator==(const PhaseShape&) const = default;
 
-  // Returns the bytes that the memory fetches for `read`. What dependent loads load is contiguous, so the memory fetches
-  // no more than these bytes.
+  // Returns the bytes that the memory fetches for `read`. What dependent loads load is contiguous, so the memory
+  // fetches no more than these bytes.
   double fetched() const { return (read * read_miss - dependent_read) * read_overfetch + dependent_read; }
 };
 
@@ -106,6 +112,7 @@ struct Phase {
   // so for earlier signals.
   bool in_turn = false;
   bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
+  bool instructions = false;     // delay: of instructions, which take `duration` at the GPU's own clock
   // put: a host thread posts the message to the NIC. If the peer is within reach of stores (in the same node), the host
   // thread copies the bytes by DMA instead, `duration` after the workgroup's request.
   bool proxied = false;

@@ -28,10 +28,11 @@ class Turned {
     return rank(a.peer, b.peer) && a.bytes == b.bytes && a.ratio == b.ratio && flag(a.flag, b.flag);
   }
   bool phase(const Kernel& kernel, const Phase& a, const Phase& b) const {
-    if (a.kind != b.kind || a.posted != b.posted || a.stands_for_work != b.stands_for_work || a.proxied != b.proxied ||
-        a.summed != b.summed || a.shape != b.shape || a.amount != b.amount || a.bytes != b.bytes ||
-        a.duration != b.duration || a.target != b.target || a.queue_pair != b.queue_pair ||
-        a.gate_target != b.gate_target || !rank(a.relay, b.relay) || !flag(a.flag, b.flag) || !flag(a.gate, b.gate))
+    if (a.kind != b.kind || a.posted != b.posted || a.stands_for_work != b.stands_for_work ||
+        a.instructions != b.instructions || a.proxied != b.proxied || a.summed != b.summed || a.shape != b.shape ||
+        a.amount != b.amount || a.bytes != b.bytes || a.duration != b.duration || a.target != b.target ||
+        a.queue_pair != b.queue_pair || a.gate_target != b.gate_target || !rank(a.relay, b.relay) ||
+        !flag(a.flag, b.flag) || !flag(a.gate, b.gate))
       return false;
     bool to_peer = a.kind == Phase::Kind::signal || a.kind == Phase::Kind::put;
     if (a.kind == Phase::Kind::work) {

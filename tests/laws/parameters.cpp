@@ -59,6 +59,7 @@ constexpr Direction directions[] = {
     {"hbm.turnaround", Better::less},
     {"hbm.turnaround_exponent", Better::more},  // a number below 1 is raised to this power
     {"hbm.turnaround_in_order", Better::less},
+    {"hbm.turnaround_in_strides", Better::less},
     {"hbm.turnaround_gathers", Better::less},
     {"hbm.access_granularity", Better::less},  // only by integer factors, so that rows stay multiples of it
     {"hbm.random_access_cost", Better::less},

@@ -360,6 +360,7 @@ TEST_F(Example, AMemoryThatTurnsBetweenReadsAndWritesTakesLonger) {
 TEST_F(Example, OrderedStoresTurnTheMemoryLess) {
   system.node.gpu.hbm.turnaround = 0.2;
   system.node.gpu.hbm.turnaround_in_order = 0.25;
+  system.node.gpu.hbm.turnaround_in_strides = 0.4;
   system.node.gpu.hbm.turnaround_gathers = 0.5;
   machine = machine::build_or_throw(system, loop);
   PhaseShape shape = copy(8e3);
@@ -367,8 +368,10 @@ TEST_F(Example, OrderedStoresTurnTheMemoryLess) {
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(shape, {8e3, 0}))["rank 0 HBM"], 2 * (1 + 0.5 * 0.2)) << "a gather";
   shape.random_rows = false;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(shape, {8e3, 0}))["rank 0 HBM"], 2 * 1.2);
-  shape.in_order = true;
+  shape.walk = program::Walk::in_order;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(shape, {8e3, 0}))["rank 0 HBM"], 2 * (1 + 0.25 * 0.2));
+  shape.walk = program::Walk::in_strides;
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(shape, {8e3, 0}))["rank 0 HBM"], 2 * (1 + 0.4 * 0.2));
 }
 
 TEST_F(Example, WhatStaysInTheCacheCostsTheMemoryNothing) {

@@ -24,7 +24,9 @@ double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
     const double moved = shape.fetched() + stored;
     stores = moved > 0 ? stored / moved : 0;
   }
-  const double turns = shape.in_order ? hbm.turnaround_in_order : shape.random_rows ? hbm.turnaround_gathers : 1;
+  double turns = shape.random_rows ? hbm.turnaround_gathers : 1;
+  if (shape.walk == program::Walk::in_order) turns = hbm.turnaround_in_order;
+  if (shape.walk == program::Walk::in_strides) turns = hbm.turnaround_in_strides;
   const double mix = 4 * stores * (1 - stores);
   return mix > 0 ? 1 + turns * hbm.turnaround * core::power(mix, hbm.turnaround_exponent) : 1;
 }

@@ -24,8 +24,13 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
       .range(0.01, 1)
       .or_default();
   d.field("turnaround_in_order", &HbmSpec::turnaround_in_order,
-          "Share of the turnaround that remains if all workgroups walk through memory together, as in element-wise "
-          "kernels: reads and writes then come in long runs")
+          "Share of the turnaround that remains if workgroups walk through memory one behind the other, as in "
+          "element-wise kernels with one workgroup per block: reads and writes then come in long runs")
+      .range(0, 1)
+      .or_default();
+  d.field("turnaround_in_strides", &HbmSpec::turnaround_in_strides,
+          "The same if all workgroups walk through memory by one stride, as in element-wise kernels with a grid-stride "
+          "loop: the workgroups drift apart, and the runs are shorter")
       .range(0, 1)
       .or_default();
   d.field("turnaround_gathers", &HbmSpec::turnaround_gathers,

@@ -20,10 +20,11 @@ struct HbmSpec {
   // Mixed traffic takes longer by the fraction turnaround x (4 w (1 - w))^turnaround_exponent, w = share of writes.
   double turnaround = 0;
   double turnaround_exponent = 1;
-  double turnaround_in_order = 1;  // factor on turnaround if all workgroups walk through memory together
-  double turnaround_gathers = 1;   // the same if workgroups load random rows and only their stores walk together
-  Bytes access_granularity;        // a random access fetches a multiple of this
-  Bytes random_access_cost;        // HBM time of a random access besides its bytes, expressed in bytes
+  double turnaround_in_order = 1;    // factor on turnaround if workgroups walk through memory in order (Walk)
+  double turnaround_in_strides = 1;  // the same if they walk in strides
+  double turnaround_gathers = 1;     // the same if workgroups load random rows and only their stores walk together
+  Bytes access_granularity;          // a random access fetches a multiple of this
+  Bytes random_access_cost;          // HBM time of a random access besides its bytes, expressed in bytes
   Time unloaded_latency;
   // A batch waits for its slowest load. The slowest of n loads takes latency_spread x ln(n) longer than one load on
   // idle memory, and waits longer than one load under load (models/hardware/cu/phase_class.cpp). 0: all loads take the

@@ -276,6 +276,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   static void begin_wait(Workgroup& workgroup, const program::Phase& phase);
   Time noticed(std::uint32_t workgroup, Time rises) const;
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
+  bool next_step(Workgroup& workgroup, program::Phase& phase);
   // Returns the flag that a put raises. With folding, only one block of ranks is simulated, and a put to another block
   // stands for the put that some block sends to the simulated block. In this case, returns the flag of the put that it
   // stands for. The sender and the receiver of that put are shifted by whole blocks.

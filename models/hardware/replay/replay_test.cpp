@@ -56,6 +56,22 @@ TEST(Replay, APhaseOfNoWorkTakesNoTime) {
   EXPECT_EQ(run(with_host(), program).end, us(5.4));
 }
 
+// Instructions take 4 us at the GPU's own clock, and 8 us at half of it. Other delays stay as they are.
+TEST(Replay, InstructionsTakeLongerAtALowerClock) {
+  program::Phase instructions = delay(us(4));
+  instructions.instructions = true;
+  machine::SystemSpec system = example_system(1);
+  const auto end = [&](const program::Phase& step) {
+    Program program(1);
+    program.queues = {queue("main", {kernel("think", 1, [&](Rank, std::int64_t) { return Steps{step}; })})};
+    return run(system, program).end;
+  };
+  EXPECT_EQ(end(instructions), us(4));
+  system.operate_at(0.5);
+  EXPECT_EQ(end(instructions), us(8));
+  EXPECT_EQ(end(delay(us(4))), us(4));
+}
+
 // A kernel that was enqueued while its queue was busy starts queue_gap after the previous kernel, because its launch
 // has ended by then.
 TEST(Replay, BackToBackKernelsAreAQueueGapApart) {

@@ -87,7 +87,7 @@ void Replay::take_item(Workgroup& wg) {
 
 // Sets `phase` to the next step: first the remaining steps of the current item of the work queue, then those of further
 // items, then the workgroup's own steps. Returns false if no step is left.
-bool Replay::next_phase(Workgroup& wg, Phase& phase) {
+bool Replay::next_step(Workgroup& wg, Phase& phase) {
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
   while (wg.item != no_item) {
@@ -102,6 +102,13 @@ bool Replay::next_phase(Workgroup& wg, Phase& phase) {
                                      : body.strand_phase(run.rank, wg.number, wg.strand, wg.step, phase);
   if (more) wg.step += 1 + phase.skipped;
   return more;
+}
+
+bool Replay::next_phase(Workgroup& wg, Phase& phase) {
+  if (!next_step(wg, phase)) return false;
+  const std::optional<double>& share = machine_.spec().operated_at;
+  if (phase.instructions && share) phase.duration = Time::from_seconds(phase.duration.seconds() / *share);
+  return true;
 }
 
 program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase) const {

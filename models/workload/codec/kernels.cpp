@@ -133,7 +133,7 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   const double values = plain * 8 / static_cast<double>(codec.value_bits);
   program::PhaseShape shape;
   shape.threads = stage.threads * together;
-  shape.in_order = true;
+  shape.walk = program::Walk::in_order;
   shape.pipelined = false;  // loads its block, processes it, stores it
   double clocks = 0;        // clock cycles of a thread per value
   double added = 0;         // bytes of the L2 sectors to which the unit adds

@@ -110,6 +110,7 @@ class ChannelKernel final : public program::KernelBody {
                     Phase& phase) const override {
     if (number == 0) {
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = terms_.setup;
       if (terms_.steps->connected(rank, static_cast<std::uint32_t>(workgroup)))
         phase.duration = phase.duration + terms_.connection_setup;
@@ -179,6 +180,7 @@ class ChannelKernel final : public program::KernelBody {
     if (bytes <= 0) {
       if (part == think && (needs.receives || needs.sends)) {
         phase.kind = Phase::Kind::delay;
+        phase.instructions = true;
         phase.duration = varied(terms_.empty_slice, workgroup, strand, number);
       }
       return;
@@ -190,6 +192,7 @@ class ChannelKernel final : public program::KernelBody {
       const Time overhead = part == prepare ? terms_.preparation : terms_.overhead;
       if (overhead.ps == 0 || is_part(step) || !(needs.receives || needs.sends)) return;
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = varied(overhead, workgroup, strand, number);
     } else if (part == move) {
       phase.kind = Phase::Kind::work;

@@ -59,6 +59,7 @@ class MessagesBody final : public program::KernelBody {
     const std::vector<Batch>& batches = arguments_.messages.work[static_cast<std::size_t>(workgroup)];
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = arguments_.setup;
       return true;
     }
@@ -138,6 +139,7 @@ class MessagesBody final : public program::KernelBody {
         return;
       case 1:
         phase.kind = Phase::Kind::delay;
+        phase.instructions = true;
         phase.duration = arguments_.send_overhead;
         return;
       case 2:
@@ -169,6 +171,7 @@ class MessagesBody final : public program::KernelBody {
       case 1:
         if (in_place) return;
         phase.kind = Phase::Kind::delay;
+        phase.instructions = true;
         phase.duration = arguments_.receive_overhead;
         return;
       case 2:

@@ -52,6 +52,7 @@ class NvlsBody final : public program::KernelBody {
                     Phase& phase) const override {
     if (number == 0) {
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = terms_.setup;
       return true;
     }
@@ -64,6 +65,7 @@ class NvlsBody final : public program::KernelBody {
       wait(rank, channel, own, loop, phase);
     } else if (part == thinks) {
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = spread_out(terms_.overhead, terms_.spread, channel, strand, loop);
     } else if (part < moves) {
       phase.kind = Phase::Kind::work;

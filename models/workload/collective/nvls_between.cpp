@@ -82,6 +82,7 @@ class NvlsBetween final : public program::KernelBody {
                     Phase& phase) const override {
     if (number == 0) {
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = terms_.setup;
       return true;
     }
@@ -109,6 +110,7 @@ class NvlsBetween final : public program::KernelBody {
         break;
       case Action::think:
         phase.kind = Phase::Kind::delay;
+        phase.instructions = true;
         phase.duration = spread_out(terms_.overhead, terms_.spread, channel, strand, loop);
         break;
       case Action::work:

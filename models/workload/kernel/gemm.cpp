@@ -29,6 +29,7 @@ class GemmBody final : public program::KernelBody {
   bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
     if (step == 0) {
       phase.kind = program::Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = launch_.start_up;
       return true;
     }

@@ -42,6 +42,9 @@ program::WorkgroupResources resources_of(const libraries::GemmLibrarySpec& libra
 std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,
                                  std::int64_t cus);
 
+// True if loading the operands once takes longer than the arithmetic.
+bool memory_bound(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
+
 // Parameters of the kernel that are given in advance. If one is null or 0, the library chooses it. choose_kernel()
 // returns the kernel that has these parameters and the lowest cost on `cus` CUs. The costs are the library's own
 // estimates (models/workload/libraries).

@@ -89,7 +89,8 @@ program::Kernel stream_kernel(const builder::Builder& build, const StreamSpec& s
   shape.name = "stream";
   shape.read = read;
   shape.write = written;
-  shape.in_order = true;
+  const bool strides = spec.schedule == StreamSchedule::grid_stride;
+  shape.walk = strides ? program::Walk::in_strides : program::Walk::in_order;
   shape.pipelined = false;  // a workgroup loads a batch, waits for it and stores it before it loads the next
   shape.in_flight = Bytes{read > 0 ? std::min(batch, block * read / total) : batch};
   shape.threads = threads;
@@ -98,9 +99,8 @@ program::Kernel stream_kernel(const builder::Builder& build, const StreamSpec& s
   kernel.resources = {threads, 32, Bytes{}, 1};
   kernel.shapes.push_back(shape);
   const auto count = static_cast<std::int64_t>(std::ceil(total / block));
-  const std::int64_t workgroups = spec.schedule == StreamSchedule::grid_stride
-                                      ? std::min(count, builder::resident_workgroups(build, kernel.resources))
-                                      : count;
+  const std::int64_t workgroups =
+      strides ? std::min(count, builder::resident_workgroups(build, kernel.resources)) : count;
   kernel.body = std::make_shared<StreamBody>(total / block, workgroups);
   return kernel;
 }

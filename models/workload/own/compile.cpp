@@ -256,7 +256,7 @@ class Compiler {
     shape.pause = work.pause;
     shape.held = work.held;
     shape.random_rows = work.random_rows;
-    shape.in_order = work.in_order;
+    shape.walk = work.walk;
     shape.pipelined = work.pipelined;
     worked(std::move(shape), work.amount.value_or(FormulaText{"1", place}), "amount", work.peer, "peer", place)
         .phase.posted = work.posted;

@@ -145,7 +145,13 @@ void WorkSpec::describe(config::Describer<WorkSpec>& d) {
           "If pipelined: time for which loaded bytes keep their buffer before the next load can use it")
       .or_default();
   d.field("random_rows", &WorkSpec::random_rows, "true: rows anywhere in memory, not runs of addresses").or_default();
-  d.field("in_order", &WorkSpec::in_order, "true: all workgroups walk through memory together").or_default();
+  d.field("walk", &WorkSpec::walk,
+          "How the workgroups walk through memory: apart: each through a region of its own; in_order: one behind the "
+          "other; in_strides: all by the same stride (a grid-stride loop)")
+      .choices({{"apart", program::Walk::apart},
+                {"in_order", program::Walk::in_order},
+                {"in_strides", program::Walk::in_strides}})
+      .or_default();
   d.field("pipelined", &WorkSpec::pipelined,
           "true: loads flow all the time; false: a batch is requested and waited for, then the next one")
       .or_default();

@@ -74,7 +74,7 @@ struct WorkSpec {
   Time pause;
   Time held;
   bool random_rows = false;
-  bool in_order = false;
+  program::Walk walk = program::Walk::apart;
   bool pipelined = true;
   bool posted = false;
   std::optional<Bytes> in_flight;

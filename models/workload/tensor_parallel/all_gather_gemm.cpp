@@ -98,6 +98,7 @@ class FusedBody final : public program::KernelBody {
   bool compute_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = launch_.gemm.start_up;
       return true;
     }

@@ -96,6 +96,7 @@ class GemmBody final : public program::KernelBody {
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
+      phase.instructions = true;
       phase.duration = terms_.launch.gemm.start_up;
       return true;
     }
