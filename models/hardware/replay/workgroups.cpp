@@ -104,6 +104,7 @@ bool Replay::next_step(Workgroup& wg, Phase& phase) {
   return more;
 }
 
+// Sets `phase` to the next step, with its time at the operating clock. Returns false if no step is left.
 bool Replay::next_phase(Workgroup& wg, Phase& phase) {
   if (!next_step(wg, phase)) return false;
   const std::optional<double>& share = machine_.spec().operated_at;

@@ -180,8 +180,7 @@ namespace {
 // m = 64, n = 57344, k = 8192: traces/h200x2/gemm_shapes.measurements.csv).
 void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const GemmShape& shape, std::int64_t resident,
               const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
-  const auto cus = real(gpu.compute.total_cus());
-  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
+  const double rate = main_loop_rate(gpu, library);
   const double stage = real(tile.m + tile.n) * real(tile.k) * 2;  // wider elements cover fewer elements of k
   const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) * (2 / shape.element) / rate;
   const double arrive = stage / gpu.compute.load_store_per_cu.value;

@@ -13,9 +13,8 @@ std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 double real(std::int64_t x) { return static_cast<double>(x); }
 
 // cuBLASLt 13.1 chose clusters of more than two workgroups for 73 of 395 GEMMs of several waves, and for 229 of 343 of
-// one wave (traces/h200x2/gemm_kernels.csv). For 19 of the 30 GEMMs of several waves that wait for the memory, it chose
-// clusters of four along n, whose workgroups share what they load of A.
-constexpr std::int64_t largest_of_several_waves = 2, largest_of_memory_bound = 4;
+// one wave (traces/h200x2/gemm_kernels.csv).
+constexpr std::int64_t largest_of_several_waves = 2;
 
 // Times that the library estimates, in seconds. `reduction` is the time of the kernel that adds the parts of a split k.
 // The others belong to one tile: its arithmetic, the loads of its operands from the L2 and from memory, and its store.
@@ -27,7 +26,7 @@ Costs costs_of(const GemmShape& shape, const GemmKernel& kernel, const TileGrid&
                const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const auto& [tile, cluster, split] = kernel;
   const double cus = real(gpu.compute.total_cus());
-  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
+  const double rate = main_loop_rate(gpu, library);
   const double depth = real(grid.depth);
   const double small =
       library.choice.small_tile * (64 / std::min(real(tile.n), 256.) + 64 / std::min(real(tile.m), 256.));
@@ -80,6 +79,11 @@ program::WorkgroupResources resources_of(const libraries::GemmLibrarySpec& libra
   return {library.threads, registers, Bytes{stages + library.lds.value}, kernel.cluster_size()};
 }
 
+double main_loop_rate(const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+  return gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop /
+         real(gpu.compute.total_cus());
+}
+
 std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,
                                  std::int64_t cus) {
   const std::int64_t on_one = cu::occupancy(gpu.compute, resources);
@@ -91,22 +95,6 @@ std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::Wor
   return std::min(most, cus * on_one / resources.cluster * resources.cluster);
 }
 
-bool memory_bound(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
-  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop;
-  const double arithmetic = 2 * real(shape.m) * real(shape.n) * real(shape.k) / rate;
-  return real(shape.m + shape.n) * real(shape.k) * shape.element / gpu.hbm.bandwidth.value > arithmetic;
-}
-
-namespace {
-
-// True if the library may choose this cluster for a GEMM whose tiles do not all run at once.
-bool serves_several_waves(const libraries::ClusterSpec& cluster, bool memory_bound) {
-  const std::int64_t size = cluster.m * cluster.n;
-  return size <= largest_of_several_waves || (memory_bound && cluster.m == 1 && size <= largest_of_memory_bound);
-}
-
-}  // namespace
-
 GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
                          std::int64_t cus, const Preset& preset) {
   std::vector<libraries::TileSpec> tiles = library.kernels();
@@ -116,7 +104,6 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
   if (preset.cluster != nullptr) clusters = {*preset.cluster};
   if (preset.split > 0) splits = {preset.split};
   GemmKernel best{tiles.front(), clusters.front(), splits.front()};
-  const bool waits_for_memory = memory_bound(shape, gpu, library);
   double lowest = -1;
   std::int64_t most_places = 0;  // workgroups of the best kernel that a CU holds, up to places_per_cu
   for (const libraries::TileSpec& tile : tiles) {
@@ -126,11 +113,11 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
         const TileGrid grid(shape, kernel);
         const std::int64_t held = resident_workgroups(gpu, resources_of(library, kernel), cus);
         if (held == 0) continue;
-        // The library does not choose a cluster that is larger than C. If the tiles do not all run at once, it rarely
-        // chooses a large cluster and does not split k, nor does it if the parts are too short.
+        // The library does not choose a cluster that is larger than C. If the tiles do not all run at once, it chooses
+        // no large cluster and does not split k, nor does it if the parts are too short.
         const bool several_waves = grid.tiles() > held;
         if (preset.cluster == nullptr && (over(shape.m, tile.m) < cluster.m || over(shape.n, tile.n) < cluster.n ||
-                                          (several_waves && !serves_several_waves(cluster, waits_for_memory))))
+                                          (several_waves && kernel.cluster_size() > largest_of_several_waves)))
           continue;
         if (preset.split == 0 && split > 1 && (several_waves || shape.k / split < library.shortest_part)) continue;
         const double cost = library_cost(shape, kernel, grid, std::min(held, grid.tiles()), gpu, library);

@@ -38,12 +38,12 @@ struct TileGrid {
 // for 16-bit elements; with wider elements, a stage covers fewer elements of k.
 program::WorkgroupResources resources_of(const libraries::GemmLibrarySpec& library, const GemmKernel& kernel);
 
+// Returns the rate of a CU in the library's main loop, in FLOP/s at the GPU's own clock.
+double main_loop_rate(const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
+
 // Returns the number of workgroups that at most `cus` CUs hold at once; 0 if a cluster does not fit.
 std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,
                                  std::int64_t cus);
-
-// True if loading the operands once takes longer than the arithmetic.
-bool memory_bound(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
 
 // Parameters of the kernel that are given in advance. If one is null or 0, the library chooses it. choose_kernel()
 // returns the kernel that has these parameters and the lowest cost on `cus` CUs. The costs are the library's own
