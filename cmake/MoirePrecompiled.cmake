@@ -15,6 +15,7 @@ moire_precompiled(moire_precompiled_pic)
 set_target_properties(moire_precompiled_pic PROPERTIES POSITION_INDEPENDENT_CODE ON)
 moire_precompiled(moire_precompiled_test <gmock/gmock.h>)
 target_link_libraries(moire_precompiled_test PRIVATE GTest::gmock)
+target_compile_options(moire_precompiled_test PRIVATE ${MOIRE_TEST_FLAGS})
 
 # Compiles libraries position-independent. Call it with the libraries that the Python module links.
 function(moire_position_independent)

@@ -6,7 +6,8 @@
 # moire_config_test from its *_test.cpp. A *_bench.cpp becomes a Google Benchmark program (target benchmarks).
 # SOURCES_FROM adds sub-folders. TEST_DEPS lists libraries that only the tests need. TEST_COST is the time of the
 # longest test in seconds, so that ctest starts long tests first. The preset `test` compiles the files of a folder as
-# one file, which halves the time of a full build. ALONE lists files that cannot be compiled together with the other
+# one file, which halves the time of a full build, and does not optimise test files (MOIRE_TEST_FLAGS), which saves a
+# third of the time to compile them. ALONE lists files that cannot be compiled together with the other
 # files of the folder, because they define the same local names.
 
 include(MoireFloors)
@@ -134,6 +135,7 @@ function(moire_library name)
     target_link_libraries(moire_${name}_test PRIVATE moire_${name} ${ARG_TEST_DEPS} moire::test_support GTest::gmock
                                                      GTest::gtest_main)
     target_precompile_headers(moire_${name}_test REUSE_FROM moire_precompiled_test)
+    target_compile_options(moire_${name}_test PRIVATE ${MOIRE_TEST_FLAGS})
     moire_tests(moire_${name}_test PREFIX "${name}." COST ${ARG_TEST_COST})
   endif()
 endfunction()

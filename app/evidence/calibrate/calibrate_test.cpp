@@ -115,8 +115,8 @@ std::vector<std::pair<std::string, std::string>> points() {
     }
   }
   for (const auto& [row, stored] : {std::pair(128, 0), {512, 8192}, {512, 32768}}) {
-    add("gather_length", fmt::format("row_bytes={} footprint_bytes=8589934592 wgs=8192 wgs_per_sm=4 "
-                                     "in_flight_bytes=32768 gather_bytes=131072 store_bytes={}",
+    add("gather_length", fmt::format("row_bytes={} footprint_bytes=8589934592 wgs=2048 wgs_per_sm=1 "
+                                     "in_flight_bytes=32768 gather_bytes=524288 store_bytes={}",
                                      row, stored));
   }
   for (const char* bytes : {"1048576", "8589934592"}) add("chase", fmt::format("footprint_bytes={}", bytes));
