@@ -63,7 +63,7 @@ class Calibrator {
     if (!diagnostics.ok()) return std::nullopt;
     state_name();
     state_groups();
-    measurements::check_simulations(measurements_, system(gpu()), known_, diagnostics);
+    measurements::simulate_all(measurements_, system(gpu()), known_, diagnostics);
     if (!diagnostics.ok()) return std::nullopt;
     // Sets the starts of all searches, because results must not depend on the values that the hardware file had.
     for (const Stage& stage : stages()) {

@@ -301,7 +301,7 @@ std::optional<LibraryCalibration> calibrate_library(const measurements::Measurem
                       "a library's profile is fitted to the rows of these benchmarks");
     return std::nullopt;
   }
-  measurements::check_simulations(own, system, microbench::with_library(*library), diagnostics);
+  measurements::simulate_all(own, system, microbench::with_library(*library), diagnostics);
   if (!diagnostics.ok()) return std::nullopt;
   for (const Group& group : groups()) fitting.fit(group, *root, gpu.name);
   found.yaml = in_layout(*root, comments);

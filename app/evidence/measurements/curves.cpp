@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <stdexcept>
 #include <tuple>
 
@@ -46,8 +45,13 @@ libraries::EquippedSystem measured_system(const Measurements& measurements, cons
   return system;
 }
 
-std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const libraries::EquippedSystem& system,
-                             const std::vector<Benchmark>& known) {
+namespace {
+
+// Does what simulate() does, and calls `refused(value, error)` for a set of parameters that the system cannot run.
+template <class Refused>
+std::vector<double> simulate_each(const std::vector<const MeasuredValue*>& values,
+                                  const libraries::EquippedSystem& system, const std::vector<Benchmark>& known,
+                                  const Refused& refused) {
   std::vector<double> out(values.size(), std::numeric_limits<double>::quiet_NaN());
   std::map<std::tuple<std::string, Parameters>, microbench::Values> ran;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -56,26 +60,34 @@ std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, co
         std::find_if(known.begin(), known.end(), [&](const Benchmark& b) { return b.name == value.benchmark; });
     if (benchmark == known.end() || !benchmark->run) continue;
     const auto [it, fresh] = ran.try_emplace({value.benchmark, value.parameters});
-    if (fresh) it->second = benchmark->run(system, value.parameters);
+    try {
+      if (fresh) it->second = benchmark->run(system, value.parameters);
+    } catch (const std::invalid_argument& error) {
+      refused(value, error);
+    }
     if (const auto metric = it->second.find(value.metric); metric != it->second.end()) out[i] = metric->second;
   }
   return out;
 }
 
-void check_simulations(const Measurements& measurements, const libraries::EquippedSystem& system,
-                       const std::vector<Benchmark>& known, config::Diagnostics& diagnostics) {
-  std::set<std::pair<std::string, Parameters>> ran;
-  for (const MeasuredValue& value : measurements.values) {
-    if (!ran.emplace(value.benchmark, value.parameters).second) continue;
-    try {
-      simulate({&value}, system, known);
-    } catch (const std::invalid_argument& error) {
-      diagnostics.error(
-          measurements.place(value),
-          fmt::format("{} {} cannot be simulated: {}", value.benchmark, to_string(value.parameters), error.what()),
-          "the parameters must be possible on the hardware file's GPU");
-    }
-  }
+}  // namespace
+
+std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const libraries::EquippedSystem& system,
+                             const std::vector<Benchmark>& known) {
+  return simulate_each(values, system, known,
+                       [](const MeasuredValue&, const std::invalid_argument& error) { throw error; });
+}
+
+std::vector<double> simulate_all(const Measurements& measurements, const libraries::EquippedSystem& system,
+                                 const std::vector<Benchmark>& known, config::Diagnostics& diagnostics) {
+  std::vector<const MeasuredValue*> values;
+  for (const MeasuredValue& value : measurements.values) values.push_back(&value);
+  return simulate_each(values, system, known, [&](const MeasuredValue& value, const std::invalid_argument& error) {
+    diagnostics.error(
+        measurements.place(value),
+        fmt::format("{} {} cannot be simulated: {}", value.benchmark, to_string(value.parameters), error.what()),
+        "the parameters must be possible on the hardware file's GPU");
+  });
 }
 
 namespace {

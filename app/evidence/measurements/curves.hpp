@@ -43,10 +43,10 @@ libraries::EquippedSystem measured_system(const Measurements& measurements, cons
 std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const libraries::EquippedSystem& system,
                              const std::vector<Benchmark>& known);
 
-// Simulates every benchmark once for each set of parameters. If `system` cannot run a set, reports an error at the
-// first row with this set.
-void check_simulations(const Measurements& measurements, const libraries::EquippedSystem& system,
-                       const std::vector<Benchmark>& known, config::Diagnostics& diagnostics);
+// Does what simulate() does for all values of `measurements`. If `system` cannot run a set of parameters, reports an
+// error at the first row with this set.
+std::vector<double> simulate_all(const Measurements& measurements, const libraries::EquippedSystem& system,
+                                 const std::vector<Benchmark>& known, config::Diagnostics& diagnostics);
 
 // Returns a curve for every metric that can be simulated, in the order of the file. Leaves out measured values of 0.
 std::vector<Curve> curves(const Measurements& measurements, const libraries::EquippedSystem& system,

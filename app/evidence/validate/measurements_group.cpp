@@ -10,8 +10,6 @@
 #include "app/evidence/microbench/library.hpp"
 #include "app/evidence/validate/curve_figures.hpp"
 #include "app/evidence/validate/shared.hpp"
-#include "app/study/child.hpp"
-#include "app/study/packed.hpp"
 #include "app/study/prepare.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/config/suggest.hpp"
@@ -32,24 +30,21 @@ std::string unit_of_case(const measurements::MeasuredValue& value) { return valu
 
 class MeasurementsGroup : public Group {
  public:
+  // `simulated` has the simulated value of each measured value.
   MeasurementsGroup(std::string name, Limits limits, measurements::Measurements measurements,
-                    std::vector<std::size_t> chosen, libraries::EquippedSystem system,
-                    std::vector<microbench::Benchmark> known)
+                    std::vector<double> simulated)
       : name_(std::move(name)),
         limits_(limits),
         measurements_(std::move(measurements)),
-        system_(std::move(system)),
-        known_(std::move(known)) {
-    for (const std::size_t number : chosen) {
-      const measurements::MeasuredValue& value = measurements_.values[number];
+        simulated_(std::move(simulated)) {
+    for (const measurements::MeasuredValue& value : measurements_.values) {
       if (benchmarks_.empty() || benchmarks_.back().front()->benchmark != value.benchmark) benchmarks_.emplace_back();
       benchmarks_.back().push_back(&value);
-      ++cases_;
     }
   }
 
   std::size_t runs() const override { return benchmarks_.size(); }
-  std::size_t cases() const override { return cases_; }
+  std::size_t cases() const override { return measurements_.values.size(); }
 
   GroupResult run(const Running& running) const override {
     GroupResult result;
@@ -58,10 +53,10 @@ class MeasurementsGroup : public Group {
     result.about = fmt::format("{} microbenchmark{} of {} {}", benchmarks_.size(), benchmarks_.size() == 1 ? "" : "s",
                                measurements_.gpus, measurements_.gpu);
     result.origins.push_back({measurements_.source->name, measurements_.header});
+    std::size_t next = 0;
     for (const auto& values : benchmarks_) {
       running.begin(values.front()->benchmark);
-      const std::vector<double> simulated = simulate_apart(values, running);
-      for (std::size_t i = 0; i < values.size(); ++i) add(*values[i], simulated[i], result);
+      for (const measurements::MeasuredValue* value : values) add(*value, simulated_[next++], result);
     }
     result.summarise();
     apply(limits_, result);
@@ -70,13 +65,6 @@ class MeasurementsGroup : public Group {
   }
 
  private:
-  // Returns the simulated values of one benchmark. They are computed in a child process.
-  std::vector<double> simulate_apart(const std::vector<const measurements::MeasuredValue*>& values,
-                                     const Running& running) const {
-    const auto work = [&] { return study::packed(simulate(values, system_, known_)); };
-    return study::unpacked<std::vector<double>>(study::run_in_child(work, running.tick).text);
-  }
-
   static void add(const measurements::MeasuredValue& value, double simulated, GroupResult& result) {
     // Leaves out values that the model cannot predict. Also leaves out a value that is 0 both on the GPU and in the
     // simulation, because it says nothing about the model. An example is the bandwidth of background readers if there
@@ -122,17 +110,16 @@ class MeasurementsGroup : public Group {
   const std::string name_;
   const Limits limits_;
   const measurements::Measurements measurements_;
-  const libraries::EquippedSystem system_;
-  const std::vector<microbench::Benchmark> known_;
-  std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // chosen values of each benchmark
-  std::size_t cases_ = 0;
+  const std::vector<double> simulated_;                                      // of each value of measurements_
+  std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // values of each benchmark
 };
 
-// Returns the indices of the rows of all requested benchmarks that can be simulated. Rows of a benchmark are adjacent;
+// Returns the rows of all requested benchmarks that can be simulated. Rows of a benchmark are adjacent;
 // benchmarks and rows are in the order of the file.
-std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
-                                const measurements::Measurements& measurements,
-                                const std::vector<microbench::Benchmark>& known, config::Diagnostics& diagnostics) {
+std::vector<measurements::MeasuredValue> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
+                                                const measurements::Measurements& measurements,
+                                                const std::vector<microbench::Benchmark>& known,
+                                                config::Diagnostics& diagnostics) {
   std::vector<std::string> there;
   for (const measurements::MeasuredValue& value : measurements.values)
     if (std::find(there.begin(), there.end(), value.benchmark) == there.end()) there.push_back(value.benchmark);
@@ -150,31 +137,20 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
   const auto in = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  std::vector<std::size_t> chosen;
+  std::vector<measurements::MeasuredValue> chosen;
   for (const std::string& name : there) {
     const auto benchmark =
         std::find_if(known.begin(), known.end(), [&](const microbench::Benchmark& b) { return b.name == name; });
     if (benchmark == known.end() || !benchmark->run || in(spec.without, name)) continue;
     if (!spec.benchmarks.empty() && !in(spec.benchmarks, name)) continue;
-    for (std::size_t i = 0; i < measurements.values.size(); ++i)
-      if (measurements.values[i].benchmark == name) chosen.push_back(i);
+    for (const measurements::MeasuredValue& value : measurements.values)
+      if (value.benchmark == name) chosen.push_back(value);
   }
   if (chosen.empty())
     diagnostics.error(
         node.place, "no row of the measurements can be simulated",
         "name benchmarks that docs/reference/measurements.md lists; benchmarks of a library also need 'library'");
   return chosen;
-}
-
-// Simulates each benchmark once for each set of its parameters. If the system cannot run it, reports an error at the
-// first row with this set.
-void check_parameters(const measurements::Measurements& measurements, const std::vector<std::size_t>& chosen,
-                      const libraries::EquippedSystem& system, const std::vector<microbench::Benchmark>& known,
-                      config::Diagnostics& diagnostics) {
-  measurements::Measurements some;
-  some.source = measurements.source;
-  for (const std::size_t number : chosen) some.values.push_back(measurements.values[number]);
-  measurements::check_simulations(some, system, known, diagnostics);
 }
 
 }  // namespace
@@ -222,13 +198,12 @@ std::unique_ptr<Group> read_measurements_group(const config::Node& node, const s
   if (system) study::check_system(*system, *system_node, diagnostics);
   std::vector<microbench::Benchmark> known =
       spec->library ? microbench::with_library(*spec->library) : microbench::all();
-  std::vector<std::size_t> chosen;
-  if (measurements) chosen = choose(*spec, node, *measurements, known, diagnostics);
+  if (measurements) measurements->values = choose(*spec, node, *measurements, known, diagnostics);
   if (!system || !measurements || !limits || diagnostics.size() > before) return nullptr;
-  check_parameters(*measurements, chosen, *system, known, diagnostics);
+  // Only a simulation shows whether the system can run a benchmark with its parameters.
+  std::vector<double> simulated = measurements::simulate_all(*measurements, *system, known, diagnostics);
   if (diagnostics.size() > before) return nullptr;
-  return std::make_unique<MeasurementsGroup>(spec->name, *limits, std::move(*measurements), std::move(chosen), *system,
-                                             std::move(known));
+  return std::make_unique<MeasurementsGroup>(spec->name, *limits, std::move(*measurements), std::move(simulated));
 }
 
 }  // namespace moire::validate
