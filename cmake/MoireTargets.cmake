@@ -7,8 +7,8 @@
 # SOURCES_FROM adds sub-folders. TEST_DEPS lists libraries that only the tests need. TEST_COST is the time of the
 # longest test in seconds, so that ctest starts long tests first. The preset `test` compiles the files of a folder as
 # one file, which halves the time of a full build, and does not optimise test files (MOIRE_TEST_FLAGS), which saves a
-# third of the time to compile them. ALONE lists files that cannot be compiled together with the other
-# files of the folder, because they define the same local names.
+# third of the time to compile them. ALONE lists files that cannot be compiled together with the other files of the
+# folder, because they define the same local names.
 
 include(MoireFloors)
 

@@ -300,8 +300,7 @@ class Calibrator {
     if (free.size() < 2) return;
     search(free, {1.0}, points);
     const auto loss = [&] { return loss_of(points); };
-    std::vector<double> reference;
-    for (const Parameter* parameter : free) beyond_bound(*parameter, points.rows, reference, loss);
+    for (const Parameter* parameter : free) beyond_bound(*parameter, points.rows, loss);
     round_off(free);
   }
 
@@ -328,7 +327,7 @@ class Calibrator {
     for (const Parameter& parameter : stage.parameters) {
       if (!hardware_.number(parameter.path)) start(parameter);  // an earlier pass removed the value
     }
-    std::vector<double> reference = simulated(rows);
+    const std::vector<double> reference = simulated(rows);
     for (std::size_t i = 0; i < told.size(); ++i) told[i] = has_effect(stage.parameters[i], rows, reference, far);
     std::vector<const Parameter*> free;
     for (std::size_t i = 0; i < told.size(); ++i) {
@@ -343,12 +342,9 @@ class Calibrator {
       // The first pass may need several starts. Later passes start near the right minimum.
       search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, points);
     }
-    reference.clear();
     for (std::size_t i = 0; i < told.size(); ++i) {
-      if (told[i]) told[i] = beyond_bound(stage.parameters[i], rows, reference, loss);
-      if (told[i]) continue;
-      hardware_.take_over(stage.parameters[i].path, original_);
-      reference.clear();
+      if (told[i]) told[i] = beyond_bound(stage.parameters[i], rows, loss);
+      if (!told[i]) hardware_.take_over(stage.parameters[i].path, original_);
     }
     round_off(free);
     return told;
@@ -368,15 +364,11 @@ class Calibrator {
 
   // If small changes of a parameter have no effect, the points give only a bound of it. In this case, the function
   // sets the value that is nearest to the original file's value and fits equally well. Returns false if the original
-  // value itself fits equally well, otherwise true. `reference` has the simulated values of the rows with the present
-  // parameters, or is empty: then the function simulates them. It empties `reference` if it changes the parameter.
+  // value itself fits equally well, otherwise true.
   template <class Loss>
-  bool beyond_bound(const Parameter& parameter, const Rows& rows, std::vector<double>& reference, const Loss& loss) {
+  bool beyond_bound(const Parameter& parameter, const Rows& rows, const Loss& loss) {
     const auto own = original_.number(parameter.path);
-    if (!own || is_integer(parameter.path)) return true;
-    if (reference.empty()) reference = simulated(rows);
-    if (has_effect(parameter, rows, reference, near)) return true;
-    reference.clear();
+    if (!own || is_integer(parameter.path) || has_effect(parameter, rows, simulated(rows), near)) return true;
     double good = *hardware_.number(parameter.path);
     double bad = *own;
     const double least = loss();
@@ -393,8 +385,8 @@ class Calibrator {
     return true;
   }
 
-  // True if a relative `change` of the parameter, up or down, moves the simulated value of some point.
-  // `reference` has the simulated values of the rows with the present parameters.
+  // True if a relative `change` of the parameter, up or down, moves the simulated value of some point away from its
+  // value with the present parameters (`reference`).
   bool has_effect(const Parameter& parameter, const Rows& rows, const std::vector<double>& reference, double change) {
     const std::string& path = parameter.path;
     const double value = *hardware_.number(path);

@@ -47,7 +47,8 @@ libraries::EquippedSystem measured_system(const Measurements& measurements, cons
 
 namespace {
 
-// Does what simulate() does, and calls `refused(value, error)` for a set of parameters that the system cannot run.
+// Simulates `values` (see simulate() in the header). Calls `refused(value, error)` if the system cannot run the
+// parameters of a value, once for each set of parameters.
 template <class Refused>
 std::vector<double> simulate_each(const std::vector<const MeasuredValue*>& values,
                                   const libraries::EquippedSystem& system, const std::vector<Benchmark>& known,
@@ -74,8 +75,7 @@ std::vector<double> simulate_each(const std::vector<const MeasuredValue*>& value
 
 std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const libraries::EquippedSystem& system,
                              const std::vector<Benchmark>& known) {
-  return simulate_each(values, system, known,
-                       [](const MeasuredValue&, const std::invalid_argument& error) { throw error; });
+  return simulate_each(values, system, known, [](const MeasuredValue&, const std::invalid_argument&) { throw; });
 }
 
 std::vector<double> simulate_all(const Measurements& measurements, const libraries::EquippedSystem& system,

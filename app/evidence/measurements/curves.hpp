@@ -43,8 +43,8 @@ libraries::EquippedSystem measured_system(const Measurements& measurements, cons
 std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const libraries::EquippedSystem& system,
                              const std::vector<Benchmark>& known);
 
-// Does what simulate() does for all values of `measurements`. If `system` cannot run a set of parameters, reports an
-// error at the first row with this set.
+// Simulates all values of `measurements`, like simulate(). If `system` cannot run a set of parameters, reports an error
+// at the first row with this set; the values of this set are then NaN.
 std::vector<double> simulate_all(const Measurements& measurements, const libraries::EquippedSystem& system,
                                  const std::vector<Benchmark>& known, config::Diagnostics& diagnostics);
 

@@ -114,8 +114,8 @@ class MeasurementsGroup : public Group {
   std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // values of each benchmark
 };
 
-// Returns the rows of all requested benchmarks that can be simulated. Rows of a benchmark are adjacent;
-// benchmarks and rows are in the order of the file.
+// Returns the rows of all requested benchmarks that can be simulated. Rows of a benchmark are adjacent; benchmarks and
+// rows are in the order of the file.
 std::vector<measurements::MeasuredValue> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
                                                 const measurements::Measurements& measurements,
                                                 const std::vector<microbench::Benchmark>& known,

@@ -114,7 +114,7 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
         const std::int64_t held = resident_workgroups(gpu, resources_of(library, kernel), cus);
         if (held == 0) continue;
         // The library does not choose a cluster that is larger than C. If the tiles do not all run at once, it chooses
-        // no large cluster and does not split k, nor does it if the parts are too short.
+        // no large cluster and does not split k. It does not split k into parts that are too short either.
         const bool several_waves = grid.tiles() > held;
         if (preset.cluster == nullptr && (over(shape.m, tile.m) < cluster.m || over(shape.n, tile.n) < cluster.n ||
                                           (several_waves && kernel.cluster_size() > largest_of_several_waves)))
