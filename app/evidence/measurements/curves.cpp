@@ -62,7 +62,10 @@ std::vector<double> simulate_each(const std::vector<const MeasuredValue*>& value
     if (benchmark == known.end() || !benchmark->run) continue;
     const auto [it, fresh] = ran.try_emplace({value.benchmark, value.parameters});
     try {
-      if (fresh) it->second = benchmark->run(system, value.parameters);
+      if (fresh) {
+        microbench::check_sizes(value.parameters, system.node.gpu);
+        it->second = benchmark->run(system, value.parameters);
+      }
     } catch (const std::invalid_argument& error) {
       refused(value, error);
     }

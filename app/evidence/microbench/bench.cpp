@@ -15,13 +15,44 @@ double number(const Parameters& parameters, const std::string& name) {
   return found->second;
 }
 
-std::int64_t count(const Parameters& parameters, const std::string& name) {
+double amount(const Parameters& parameters, const std::string& name) {
+  const double value = number(parameters, name);
+  if (value <= 0) throw std::invalid_argument(fmt::format("parameter '{}' is {}; it must be above 0", name, value));
+  return value;
+}
+
+namespace {
+
+std::int64_t integer(const Parameters& parameters, const std::string& name, std::int64_t least) {
   const double value = number(parameters, name);
   const auto whole = static_cast<std::int64_t>(value);
-  if (value < 0 || static_cast<double>(whole) != value) {
-    throw std::invalid_argument(fmt::format("parameter '{}' is {}; it must be an integer, 0 or more", name, value));
+  if (whole < least || static_cast<double>(whole) != value) {
+    throw std::invalid_argument(
+        fmt::format("parameter '{}' is {}; it must be an integer, {} or more", name, value, least));
   }
   return whole;
+}
+
+}  // namespace
+
+std::int64_t count(const Parameters& parameters, const std::string& name) { return integer(parameters, name, 0); }
+
+std::int64_t positive_count(const Parameters& parameters, const std::string& name) {
+  return integer(parameters, name, 1);
+}
+
+void check_sizes(const Parameters& parameters, const machine::GpuSpec& gpu) {
+  constexpr double most = 1e6;  // the collectors' largest count is 32,768; a larger count would simulate for hours
+  for (const auto& [name, value] : parameters) {
+    const bool bytes = name.find("bytes") != std::string::npos;
+    if (bytes && value > gpu.hbm.capacity.value) {
+      throw std::invalid_argument(fmt::format("parameter '{}' is {}; the memory of {} holds {} bytes", name, value,
+                                              gpu.name, gpu.hbm.capacity.value));
+    }
+    const bool side = name == "m" || name == "n" || name == "k";  // kernel::check_gemm limits the sides of a GEMM
+    if (!bytes && !side && value > most)
+      throw std::invalid_argument(fmt::format("parameter '{}' is {}; it must be at most {}", name, value, most));
+  }
 }
 
 SystemSpec one_node(const SystemSpec& system) {

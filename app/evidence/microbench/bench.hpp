@@ -39,9 +39,11 @@ std::vector<Benchmark> power_benchmarks();
 constexpr std::int64_t default_threads = 256;
 
 // Return a parameter of a row. Throw std::invalid_argument if it is missing. count() also throws if it is negative or
-// no integer.
+// no integer, amount() if it is not above 0, and positive_count() if it is no integer or below 1.
 double number(const Parameters& parameters, const std::string& name);
+double amount(const Parameters& parameters, const std::string& name);
 std::int64_t count(const Parameters& parameters, const std::string& name);
+std::int64_t positive_count(const Parameters& parameters, const std::string& name);
 
 // Return a system of one GPU, or of one node without NICs. The host's costs are 0, because most measurements exclude
 // them.

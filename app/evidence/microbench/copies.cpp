@@ -74,7 +74,7 @@ Streams of_first(Rank rank, Streams streams) { return rank == 0 ? std::move(stre
 
 Values single(const SystemSpec& system, const Parameters& parameters) {
   const bool remote = number(parameters, "remote") != 0;
-  const double bytes = number(parameters, "bytes");
+  const double bytes = amount(parameters, "bytes");
   if (!remote) return time_only(copy(one_gpu(system), [=](Rank) { return Streams{{{0, bytes}}}; }));
   need_gpus(system, 2);
   return time_only(copy(system, [=](Rank rank) { return of_first(rank, {{{1, bytes}}}); }));
@@ -82,8 +82,8 @@ Values single(const SystemSpec& system, const Parameters& parameters) {
 
 Values chunked(const SystemSpec& system, const Parameters& parameters) {
   need_gpus(system, 2);
-  const auto chunks = static_cast<std::size_t>(count(parameters, "chunks"));
-  const Job chunk{1, number(parameters, "bytes") / static_cast<double>(chunks)};
+  const auto chunks = static_cast<std::size_t>(positive_count(parameters, "chunks"));
+  const Job chunk{1, amount(parameters, "bytes") / static_cast<double>(chunks)};
   return time_only(copy(system, [=](Rank rank) { return of_first(rank, {std::vector<Job>(chunks, chunk)}); }));
 }
 
@@ -91,8 +91,8 @@ Values chunked(const SystemSpec& system, const Parameters& parameters) {
 // the peer's memory, and takes the same times for both.
 Values flagged(const SystemSpec& system, const Parameters& parameters) {
   need_gpus(system, 2);
-  const auto copies = static_cast<std::uint32_t>(count(parameters, "copies"));
-  const double bytes = number(parameters, "bytes");
+  const auto copies = static_cast<std::uint32_t>(positive_count(parameters, "copies"));
+  const double bytes = amount(parameters, "bytes");
   SystemSpec node = one_node(system);
   node.node.gpu.host.poll_interval = system.node.gpu.host.poll_interval;
   node.node.gpu.host.event_pair = system.node.gpu.host.event_pair;
@@ -115,15 +115,15 @@ Values flagged(const SystemSpec& system, const Parameters& parameters) {
 
 Values on_streams(const SystemSpec& system, const Parameters& parameters) {
   need_gpus(system, 2);
-  const std::vector<Job> one{{1, number(parameters, "bytes")}};
-  const auto copies = static_cast<std::size_t>(count(parameters, "copies"));
+  const std::vector<Job> one{{1, amount(parameters, "bytes")}};
+  const auto copies = static_cast<std::size_t>(positive_count(parameters, "copies"));
   return both(copy(system, [=](Rank rank) { return of_first(rank, Streams(copies, one)); }));
 }
 
 Values fan_out(const SystemSpec& system, const Parameters& parameters) {
-  const std::int64_t peers = count(parameters, "peers");
+  const std::int64_t peers = positive_count(parameters, "peers");
   need_gpus(system, peers + 1);
-  const double bytes = number(parameters, "bytes");
+  const double bytes = amount(parameters, "bytes");
   return both(copy(system, [=](Rank rank) {
     Streams streams;
     for (Rank peer = 1; rank == 0 && peer <= peers; ++peer) streams.push_back({{peer, bytes}});
@@ -132,9 +132,9 @@ Values fan_out(const SystemSpec& system, const Parameters& parameters) {
 }
 
 Values fan_in(const SystemSpec& system, const Parameters& parameters) {
-  const std::int64_t senders = count(parameters, "senders");
+  const std::int64_t senders = positive_count(parameters, "senders");
   need_gpus(system, senders + 1);
-  const double bytes = number(parameters, "bytes");
+  const double bytes = amount(parameters, "bytes");
   return both(copy(system, [=](Rank rank) {
     return rank >= 1 && rank <= senders ? Streams{{{0, bytes}}} : Streams{};
   }));
@@ -142,7 +142,7 @@ Values fan_in(const SystemSpec& system, const Parameters& parameters) {
 
 Values pairs(const SystemSpec& system, const Parameters& parameters) {
   need_gpus(system, 2);
-  const double bytes = number(parameters, "bytes");
+  const double bytes = amount(parameters, "bytes");
   return both(copy(system, [=](Rank rank) { return rank < 2 ? Streams{{{1 - rank, bytes}}} : Streams{}; }));
 }
 
@@ -168,9 +168,9 @@ double of_many_orders(const SystemSpec& system, Rank gpus, double bytes) {
 }
 
 Values all_to_all(const SystemSpec& system, const Parameters& parameters) {
-  const auto gpus = static_cast<Rank>(count(parameters, "gpus"));
+  const auto gpus = static_cast<Rank>(positive_count(parameters, "gpus"));
   need_gpus(system, gpus);
-  const double bytes = number(parameters, "bytes");
+  const double bytes = amount(parameters, "bytes");
   if (count(parameters, "streams") != 1) return {{"time", of_many_orders(system, gpus, bytes)}};
   return time_only(copy(system, [=](Rank rank) {
     Streams streams(rank < gpus ? 1 : 0);

@@ -75,12 +75,12 @@ std::int64_t cluster_wave(const SystemSpec& system, std::int64_t cluster, std::i
 }
 
 Values dispatch_cluster(const SystemSpec& system, const Parameters& parameters) {
-  const std::int64_t wgs = cluster_wave(system, count(parameters, "cluster"), count(parameters, "blockers"));
+  const std::int64_t wgs = cluster_wave(system, positive_count(parameters, "cluster"), count(parameters, "blockers"));
   return {{"first_wave_wgs", static_cast<double>(wgs)}};
 }
 
 Values cluster_limit(const SystemSpec& system, const Parameters& parameters) {
-  const std::int64_t cluster = count(parameters, "cluster");
+  const std::int64_t cluster = positive_count(parameters, "cluster");
   return {{"clusters", static_cast<double>(cluster_wave(system, cluster, 0) / std::max<std::int64_t>(cluster, 1))}};
 }
 

@@ -15,9 +15,9 @@ namespace {
 // Appends the operations of a GEMM, as the operator of a scenario does.
 void append_gemm(builder::Builder& build, const Parameters& parameters) {
   kernel::GemmSpec spec;
-  spec.m = count(parameters, "m");
-  spec.n = count(parameters, "n");
-  spec.k = count(parameters, "k");
+  spec.m = positive_count(parameters, "m");
+  spec.n = positive_count(parameters, "n");
+  spec.k = positive_count(parameters, "k");
   if (const auto problem = kernel::check_gemm(spec, build.system)) throw std::invalid_argument(problem->str());
   kernel::append_gemm(build, spec);
 }
@@ -26,8 +26,8 @@ void append_gemm(builder::Builder& build, const Parameters& parameters) {
 // stores.
 void append_stream(builder::Builder& build, const Parameters& parameters) {
   kernel::StreamSpec spec;
-  spec.inputs = count(parameters, "inputs");
-  spec.bytes = Bytes{number(parameters, "bytes")};
+  spec.inputs = positive_count(parameters, "inputs");
+  spec.bytes = Bytes{amount(parameters, "bytes")};
   spec.schedule = number(parameters, "grid_stride") != 0 ? kernel::StreamSchedule::grid_stride
                                                          : kernel::StreamSchedule::workgroup_a_block;
   kernel::append_stream(build, spec);

@@ -55,7 +55,7 @@ Values queue_gap(const SystemSpec& system, std::int64_t wgs) {
 }
 
 Values run(const SystemSpec& system, const Parameters& parameters) {
-  return parameters.count("wgs") == 0 ? launch_one(system) : queue_gap(system, count(parameters, "wgs"));
+  return parameters.count("wgs") == 0 ? launch_one(system) : queue_gap(system, positive_count(parameters, "wgs"));
 }
 
 }  // namespace

@@ -131,15 +131,15 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
   c.remote = number(parameters, "remote") != 0;
   const SystemSpec node = c.remote ? one_node(system) : one_gpu(system);
   if (c.remote) need_gpus(node, 2);
-  c.victims = count(parameters, "victims");
+  c.victims = positive_count(parameters, "victims");
   c.background = count(parameters, "background");
   const std::int64_t cus = node.node.gpu.compute.total_cus();
   if (c.victims + c.background > cus) {
     throw std::invalid_argument(
         fmt::format("{} workgroups need an SM each; the GPU has {} SMs", c.victims + c.background, cus));
   }
-  c.victim_bytes = number(parameters, "in_flight_bytes") * batches_per_step;
-  c.background_bytes = number(parameters, "background_in_flight_bytes") * batches_per_step;
+  c.victim_bytes = amount(parameters, "in_flight_bytes") * batches_per_step;
+  c.background_bytes = amount(parameters, "background_in_flight_bytes") * batches_per_step;
   std::mt19937 random(1);
   std::vector<double> victim, background;
   for (int i = 0; i < repetitions; ++i) {

@@ -52,8 +52,8 @@ constexpr double stream_bytes = 2 << 20;
 
 Traffic stream(const Parameters& parameters) {
   Traffic traffic;
-  traffic.wgs = count(parameters, "wgs");
-  traffic.per_cu = count(parameters, "wgs_per_sm");
+  traffic.wgs = positive_count(parameters, "wgs");
+  traffic.per_cu = positive_count(parameters, "wgs_per_sm");
   traffic.bytes_per_wg = stream_bytes;
   traffic.shape.name = "stream";
   return traffic;
@@ -62,7 +62,7 @@ Traffic stream(const Parameters& parameters) {
 void loads_in_batches(Traffic& traffic, const Parameters& parameters) {
   traffic.shape.read = 1;
   traffic.shape.pipelined = false;
-  traffic.shape.in_flight = Bytes{number(parameters, "in_flight_bytes")};
+  traffic.shape.in_flight = Bytes{amount(parameters, "in_flight_bytes")};
 }
 
 double miss_ratio(const machine::GpuSpec& gpu, double footprint) {
@@ -76,14 +76,14 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
   traffic.shape.random_rows = true;
-  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
-  const double footprint = number(parameters, "footprint_bytes");
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{amount(parameters, "row_bytes")});
+  const double footprint = amount(parameters, "footprint_bytes");
   // The cache holds only rows that the repetitions before the median repetition have read. With few workgroups, those
   // repetitions did not read the whole footprint.
   constexpr double repetitions_before = 5;  // 2 to warm up, and 3 before the median of the 7 that count
   constexpr double all_seen = 50;           // e^-50 is less than the last bit of 1
   const double read_before =
-      repetitions_before * static_cast<double>(traffic.wgs) * rows_per_wg * number(parameters, "row_bytes");
+      repetitions_before * static_cast<double>(traffic.wgs) * rows_per_wg * amount(parameters, "row_bytes");
   const double seen = 1 - 1 / core::power(std::numbers::e, std::min(all_seen, read_before / footprint));
   traffic.shape.read_miss = 1 - (1 - miss_ratio(gpu, footprint)) * seen;
   return as_values(run_traffic(system, traffic));
@@ -93,12 +93,12 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
 // rows is far larger than the cache.
 Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
-  const double rows = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
+  const double rows = amount(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
-  traffic.bytes_per_wg = rows * number(parameters, "tasks");
+  traffic.bytes_per_wg = rows * amount(parameters, "tasks");
   traffic.shape.random_rows = true;
-  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{amount(parameters, "row_bytes")});
   traffic.shape.read_miss = miss_ratio(gpu, static_cast<double>(int64_t{4} << 30));
   traffic.shape.write = stored / rows;  // to new addresses, so they push earlier stores out of the cache
   return {{"time", run_span(system, traffic).us()}};
@@ -110,10 +110,10 @@ Values gather_length(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
-  traffic.bytes_per_wg = number(parameters, "gather_bytes");
+  traffic.bytes_per_wg = amount(parameters, "gather_bytes");
   traffic.shape.random_rows = true;
-  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
-  traffic.shape.read_miss = miss_ratio(gpu, number(parameters, "footprint_bytes"));
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{amount(parameters, "row_bytes")});
+  traffic.shape.read_miss = miss_ratio(gpu, amount(parameters, "footprint_bytes"));
   traffic.shape.write = number(parameters, "store_bytes") / traffic.bytes_per_wg;
   const auto stamps = stamps_of(system, traffic).of("traffic");
   Time all_together;
@@ -148,7 +148,7 @@ Values hbm_copy(const SystemSpec& system, const Parameters& parameters) {
 Values l2_read(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
-  traffic.shape.read_miss = miss_ratio(system.node.gpu, number(parameters, "footprint_bytes"));
+  traffic.shape.read_miss = miss_ratio(system.node.gpu, amount(parameters, "footprint_bytes"));
   return {{"bandwidth", run_traffic(system, traffic).total}};
 }
 
@@ -164,7 +164,7 @@ Values chase(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.read = 1;
   traffic.shape.pipelined = false;
   traffic.shape.in_flight = Bytes{sector};
-  traffic.shape.read_miss = miss_ratio(system.node.gpu, number(parameters, "footprint_bytes"));
+  traffic.shape.read_miss = miss_ratio(system.node.gpu, amount(parameters, "footprint_bytes"));
   return {{"latency", sector / run_traffic(system, traffic).per_wg}};
 }
 
@@ -174,7 +174,7 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec gpu = one_gpu(system);
   const cu::CuArray array(gpu.node.gpu.compute);
   const std::uint32_t group = group_number(gpu.node.gpu, count(parameters, "gpc"));
-  const auto sms = static_cast<std::size_t>(count(parameters, "sms"));
+  const auto sms = static_cast<std::size_t>(positive_count(parameters, "sms"));
   std::vector<cu::CuId> cus;
   for (cu::CuId cu = 0; cu < array.cus() && cus.size() < sms; ++cu) {
     if (array.group_of(cu) == group) cus.push_back(cu);
@@ -186,9 +186,9 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.random_rows = true;
   traffic.shape.read_overfetch = memory::row_overfetch(gpu.node.gpu.hbm, Bytes{row});
   // Every workgroup reads the same rows repeatedly.
-  const auto wgs = static_cast<double>(sms) * static_cast<double>(count(parameters, "wgs_per_sm"));
+  const auto wgs = static_cast<double>(sms) * static_cast<double>(positive_count(parameters, "wgs_per_sm"));
   traffic.shape.read_miss = miss_ratio(gpu.node.gpu, wgs * rows_per_wg * row);
-  const auto stamps = run_on(gpu, cus, count(parameters, "wgs_per_sm"), traffic.shape, stream_bytes);
+  const auto stamps = run_on(gpu, cus, positive_count(parameters, "wgs_per_sm"), traffic.shape, stream_bytes);
   return {{"bandwidth", rate(stamps, stream_bytes).total}};
 }
 

@@ -48,7 +48,8 @@ TEST(Memory, StoresBetweenGathersAreAllWrittenBack) {
   parameters["store_bytes"] = 8192;
   parameters["side_by_side"] = 0;
   parameters["tasks"] = 4;
-  // 4.2 MB of rows and 1.05 MB of stores move at 100 GB/s. What the cache keeps of the stores pushes out earlier stores.
+  // 4.2 MB of rows and 1.05 MB of stores move at 100 GB/s. What the cache keeps of the stores pushes out earlier
+  // stores.
   const double rows = 32 * 4 * 32768., stores = rows / 4;
   const double cache = system.node.gpu.l2.capacity.value;
   EXPECT_NEAR(run(system, "gather_store", parameters).at("time"),

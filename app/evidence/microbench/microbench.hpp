@@ -31,6 +31,10 @@ struct Benchmark {
   std::function<Values(const libraries::EquippedSystem&, const Parameters&)> run;
 };
 
+// Throws std::invalid_argument if a parameter is larger than any benchmark can use: more bytes than the memory of the
+// GPU holds, or a count for which a simulation would take hours.
+void check_sizes(const Parameters& parameters, const machine::GpuSpec& gpu);
+
 const std::vector<Benchmark>& all();
 const Benchmark* find(const std::string& name);
 

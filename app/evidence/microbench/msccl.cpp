@@ -62,7 +62,7 @@ msccl::Step& add_step(ThreadBlock& block, Op type, std::int64_t src, std::int64_
 }
 
 SizedAlgorithm copy_algorithm(const Parameters& p) {
-  const std::int64_t blocks = count(p, "blocks");
+  const std::int64_t blocks = positive_count(p, "blocks");
   SizedAlgorithm made = empty_algorithm(p, 1, blocks);
   for (std::int64_t b = 0; b < blocks; ++b) add_step(add_block(made, 0), Op::copy, b, b);
   return made;
@@ -71,7 +71,7 @@ SizedAlgorithm copy_algorithm(const Parameters& p) {
 SizedAlgorithm steps_algorithm(const Parameters& p) {
   SizedAlgorithm made = empty_algorithm(p, 1, 2);
   ThreadBlock& block = add_block(made, 0);
-  for (std::int64_t k = 0; k < count(p, "steps"); ++k) add_step(block, Op::copy, k % 2, k % 2);
+  for (std::int64_t k = 0; k < positive_count(p, "steps"); ++k) add_step(block, Op::copy, k % 2, k % 2);
   return made;
 }
 
@@ -80,7 +80,7 @@ SizedAlgorithm dependency_algorithm(const Parameters& p) {
   add_block(made, 0);
   add_block(made, 0);
   std::vector<ThreadBlock>& blocks = made.algorithm.gpus[0].blocks;
-  for (std::int64_t k = 0; k < count(p, "hops"); ++k) {
+  for (std::int64_t k = 0; k < positive_count(p, "hops"); ++k) {
     msccl::Step& step = add_step(blocks[static_cast<std::size_t>(k % 2)], Op::copy, k % 2, k % 2);
     if (k == 0) continue;
     step.depends_block = static_cast<std::int32_t>(1 - k % 2);
@@ -91,7 +91,7 @@ SizedAlgorithm dependency_algorithm(const Parameters& p) {
 }
 
 SizedAlgorithm reduce_algorithm(const Parameters& p) {
-  const std::int64_t blocks = count(p, "blocks"), sources = count(p, "sources");
+  const std::int64_t blocks = positive_count(p, "blocks"), sources = positive_count(p, "sources");
   SizedAlgorithm made = empty_algorithm(p, 1, blocks * (sources + 1));
   for (std::int64_t b = 0; b < blocks; ++b) {
     ThreadBlock& block = add_block(made, 0);
@@ -102,7 +102,7 @@ SizedAlgorithm reduce_algorithm(const Parameters& p) {
 }
 
 SizedAlgorithm ping_algorithm(const Parameters& p) {
-  const std::int64_t hops = count(p, "hops");
+  const std::int64_t hops = positive_count(p, "hops");
   SizedAlgorithm made = empty_algorithm(p, 2, 1);
   for (int rank = 0; rank < 2; ++rank) add_block(made, static_cast<std::size_t>(rank), 1 - rank, 1 - rank);
   const auto block = [&made](std::int64_t rank) -> ThreadBlock& {
@@ -115,7 +115,7 @@ SizedAlgorithm ping_algorithm(const Parameters& p) {
 }
 
 SizedAlgorithm stream_algorithm(const Parameters& p) {
-  const std::int64_t connections = count(p, "connections");
+  const std::int64_t connections = positive_count(p, "connections");
   const bool both = count(p, "both") == 1;
   SizedAlgorithm made = empty_algorithm(p, 2, both ? 2 * connections : connections);
   for (int rank = 0; rank < (both ? 2 : 1); ++rank) {
@@ -131,7 +131,7 @@ SizedAlgorithm stream_algorithm(const Parameters& p) {
 
 SizedAlgorithm kind_algorithm(const Parameters& p) {
   constexpr Op types[] = {Op::recv_reduce_copy, Op::recv_copy_send, Op::recv_reduce_copy_send, Op::recv_reduce_send};
-  const std::int64_t connections = count(p, "connections"), kind = count(p, "kind");
+  const std::int64_t connections = positive_count(p, "connections"), kind = count(p, "kind");
   if (kind > 3) throw std::invalid_argument(fmt::format("kind is {}; it must be 0 to 3", kind));
   SizedAlgorithm made = empty_algorithm(p, 2, connections);
   for (std::int64_t k = 0; k < connections; ++k) {
@@ -147,7 +147,7 @@ SizedAlgorithm kind_algorithm(const Parameters& p) {
 }
 
 SizedAlgorithm sends_algorithm(const Parameters& p) {
-  const std::int64_t steps = count(p, "steps");
+  const std::int64_t steps = positive_count(p, "steps");
   SizedAlgorithm made = empty_algorithm(p, 2, steps);
   ThreadBlock& sender = add_block(made, 0, 1);
   ThreadBlock& receiver = add_block(made, 1, msccl::none, 0);
@@ -159,7 +159,7 @@ SizedAlgorithm sends_algorithm(const Parameters& p) {
 }
 
 SizedAlgorithm exchange_algorithm(const Parameters& p) {
-  const std::int64_t steps = count(p, "steps"), blocks = count(p, "blocks");
+  const std::int64_t steps = positive_count(p, "steps"), blocks = positive_count(p, "blocks");
   const bool adds = count(p, "adds") == 1;
   SizedAlgorithm made = empty_algorithm(p, 2, 2);
   for (int rank = 0; rank < 2; ++rank) {

@@ -1,6 +1,5 @@
 // Benchmarks of stores and copies by workgroups to other GPUs of the node, and of flags between two GPUs.
 #include <algorithm>
-#include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
 
@@ -73,7 +72,6 @@ PhaseShape stores(const machine::GpuSpec& gpu, std::int64_t wgs) {
 // peer of number i modulo `peers`.
 Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, std::int64_t peers,
                 std::int64_t senders) {
-  if (peers < 1 || senders < 1) throw std::invalid_argument("peers and senders must be 1 or more");
   need_gpus(system, std::max(peers + 1, senders));
   const std::int64_t gpus = system.node.gpus;
   return {std::move(shape), wgs, [=](Rank rank) { return rank < senders ? peers : 0; },
@@ -85,9 +83,9 @@ Values as_values(const Sent& sent) { return {{"bandwidth", sent.per_sender}, {"b
 // Ignores chunk_bytes, because rows of 512 B took as long as contiguous stores on every GPU that was measured.
 Values peer_store(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
-  const std::int64_t wgs = count(parameters, "wgs");
-  return as_values(send(
-      node, to_next(node, stores(node.node.gpu, wgs), wgs, count(parameters, "peers"), count(parameters, "senders"))));
+  const std::int64_t wgs = positive_count(parameters, "wgs");
+  return as_values(send(node, to_next(node, stores(node.node.gpu, wgs), wgs, positive_count(parameters, "peers"),
+                                      positive_count(parameters, "senders"))));
 }
 
 Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
@@ -97,9 +95,9 @@ Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
   shape.read = 1;
   shape.peer_write = 1;
   shape.pipelined = false;
-  shape.in_flight = Bytes{number(parameters, "in_flight_bytes")};
-  return as_values(send(
-      node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), count(parameters, "senders"))));
+  shape.in_flight = Bytes{amount(parameters, "in_flight_bytes")};
+  return as_values(send(node, to_next(node, shape, positive_count(parameters, "wgs"),
+                                      positive_count(parameters, "peers"), positive_count(parameters, "senders"))));
 }
 
 // Returns the rate at which GPU 0 loads from the `peers` GPUs after it, and the rate of one workgroup. Workgroup i
@@ -110,13 +108,14 @@ Values peer_load(const SystemSpec& system, const Parameters& parameters) {
   shape.name = "load";
   shape.peer_read = 1;
   shape.pipelined = false;
-  shape.in_flight = Bytes{number(parameters, "in_flight_bytes")};
-  return as_values(send(node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), 1)));
+  shape.in_flight = Bytes{amount(parameters, "in_flight_bytes")};
+  return as_values(
+      send(node, to_next(node, shape, positive_count(parameters, "wgs"), positive_count(parameters, "peers"), 1)));
 }
 
 Values peer_fan_in(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
-  const std::int64_t wgs = count(parameters, "wgs"), senders = count(parameters, "senders");
+  const std::int64_t wgs = positive_count(parameters, "wgs"), senders = positive_count(parameters, "senders");
   need_gpus(node, senders + 1);
   const Sending sending{stores(node.node.gpu, wgs), wgs,
                         [=](Rank rank) { return rank >= 1 && rank <= senders ? 1 : 0; },

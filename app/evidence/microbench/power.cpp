@@ -24,7 +24,7 @@ Loop loop_on(const libraries::EquippedSystem& system, const Parameters& paramete
   Loop loop{system, program::Program(static_cast<Rank>(gpus))};
   loop.system.nodes = 1;
   loop.system.node.gpus = gpus;
-  loop.system.operate_at(number(parameters, "clock_mhz") * 1e6 / system.node.gpu.compute.clock.value);
+  loop.system.operate_at(amount(parameters, "clock_mhz") * 1e6 / system.node.gpu.compute.clock.value);
   loop.program.queues.push_back(queue("main", {}));
   return loop;
 }
@@ -37,7 +37,7 @@ Values measured(const Loop& loop, const Parameters& parameters) {
   const replay::Result result = replay::Replay(*machine, loop.program).run();
   const part::Meters::Drawn drawn = machine->service<part::Meters>().drawn(0, result.end);
   const power::PowerSpec& power = *loop.system.node.gpu.power;
-  const double seconds = number(parameters, "us") * 1e-6;
+  const double seconds = amount(parameters, "us") * 1e-6;
   const double more = seconds - result.end.seconds();
   const double share = *loop.system.operated_at;
   const double busy =
@@ -81,7 +81,7 @@ Values idle(const libraries::EquippedSystem& system, const Parameters&) {
 Values hold(const libraries::EquippedSystem& system, const Parameters& parameters) {
   Loop loop = loop_on(system, parameters, 1);
   const std::int64_t cus = system.node.gpu.compute.total_cus();
-  const Time stay = Time::from_us(number(parameters, "us"));
+  const Time stay = Time::from_us(amount(parameters, "us"));
   loop.program.queues[0].operations.emplace_back(kernel(
       "hold", loop.system.node.gpu, 1, [=](Rank) { return cus; }, {},
       [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, stay); }));
@@ -89,9 +89,9 @@ Values hold(const libraries::EquippedSystem& system, const Parameters& parameter
 }
 
 Values read(const libraries::EquippedSystem& system, const Parameters& parameters) {
-  const double bytes = number(parameters, "bytes");
+  const double bytes = amount(parameters, "bytes");
   const double missed = bytes > system.node.gpu.l2.capacity.value ? 1 : 0;
-  return units(system, parameters, loads(missed), bytes * number(parameters, "times"), 1);
+  return units(system, parameters, loads(missed), bytes * amount(parameters, "times"), 1);
 }
 
 Values fma(const libraries::EquippedSystem& system, const Parameters& parameters) {
@@ -100,20 +100,22 @@ Values fma(const libraries::EquippedSystem& system, const Parameters& parameters
   shape.flop = 1;
   // In a round, each thread computes one FMA in each of eight chains. An FMA counts as two operations.
   const double flop = wgs_per_cu * static_cast<double>(system.node.gpu.compute.total_cus() * default_threads) * 8 * 2;
-  return units(system, parameters, shape, flop * number(parameters, "rounds"), 1);
+  return units(system, parameters, shape, flop * amount(parameters, "rounds"), 1);
 }
 
 Values peer_store(const libraries::EquippedSystem& system, const Parameters& parameters) {
   PhaseShape shape = loads(1);
   shape.peer_write = 1;
-  return units(system, parameters, shape, number(parameters, "bytes"), count(parameters, "gpus"));
+  const std::int64_t gpus = positive_count(parameters, "gpus");
+  if (gpus < 2) throw std::invalid_argument("gpus is 1; stores to a peer need 2 or more GPUs");
+  return units(system, parameters, shape, amount(parameters, "bytes"), gpus);
 }
 
 Values copies(const libraries::EquippedSystem& system, const Parameters& parameters) {
-  Loop loop = loop_on(system, parameters, count(parameters, "gpus"));
+  Loop loop = loop_on(system, parameters, positive_count(parameters, "gpus"));
   builder::Builder build{loop.system, loop.program, loop.program.queues[0]};
   const collective::Collective made{.kind = collective::Kind::all_gather,
-                                    .bytes = Bytes{number(parameters, "bytes")},
+                                    .bytes = Bytes{amount(parameters, "bytes")},
                                     .method = {.engine = collective::Engine::dma}};
   append(build, made, "copies");
   return measured(loop, parameters);
@@ -123,7 +125,7 @@ Values stream(const libraries::EquippedSystem& system, const Parameters& paramet
   Loop loop = loop_on(system, parameters, 1);
   builder::Builder build{loop.system, loop.program, loop.program.queues[0], "stream"};
   kernel::StreamSpec spec;
-  spec.bytes = Bytes{number(parameters, "bytes")};
+  spec.bytes = Bytes{amount(parameters, "bytes")};
   spec.schedule = kernel::StreamSchedule::grid_stride;
   kernel::append_stream(build, spec);
   return measured(loop, parameters);
@@ -133,10 +135,11 @@ Values gemm(const libraries::EquippedSystem& system, const Parameters& parameter
   Loop loop = loop_on(system, parameters, 1);
   builder::Builder build{loop.system, loop.program, loop.program.queues[0], "gemm"};
   kernel::GemmSpec spec;
-  spec.m = count(parameters, "m");
-  spec.n = count(parameters, "n");
-  spec.k = count(parameters, "k");
+  spec.m = positive_count(parameters, "m");
+  spec.n = positive_count(parameters, "n");
+  spec.k = positive_count(parameters, "k");
   spec.digits = number(parameters, "digits");
+  if (const auto problem = kernel::check_gemm(spec, build.system)) throw std::invalid_argument(problem->str());
   kernel::append_gemm(build, spec);
   return measured(loop, parameters);
 }
@@ -172,7 +175,7 @@ std::vector<Benchmark> power_benchmarks() {
        {{"power", "W"}},
        [](const libraries::EquippedSystem& system, const Parameters& parameters) -> Values {
          if (!system.node.gpu.power) return {};
-         return {{"power", system.node.gpu.power->held * number(parameters, "limit_w")}};
+         return {{"power", system.node.gpu.power->held * amount(parameters, "limit_w")}};
        }},
   };
 }

@@ -25,11 +25,12 @@ Values flops(const SystemSpec& system, std::int64_t sms, std::int64_t per_cu, pr
 }
 
 Values vector_rate(const SystemSpec& system, const Parameters& parameters) {
-  return flops(system, count(parameters, "sms"), count(parameters, "wgs_per_sm"), program::Arithmetic::vector_fp32);
+  return flops(system, positive_count(parameters, "sms"), positive_count(parameters, "wgs_per_sm"),
+               program::Arithmetic::vector_fp32);
 }
 
 Values matrix_rate(const SystemSpec& system, const Parameters& parameters) {
-  return flops(system, count(parameters, "sms"), 1, program::Arithmetic::matrix_16bit);
+  return flops(system, positive_count(parameters, "sms"), 1, program::Arithmetic::matrix_16bit);
 }
 
 }  // namespace
