@@ -93,7 +93,7 @@ void QueueNetwork::send(const Message& message) {
   const Key key{message.source, message.destination, message.flow};
   const Index index = flow_for(key);
   const Index pending = messages_.take();
-  messages_[pending] = {message.receiver, message.payload, message.after, message.bytes.value, index, none};
+  messages_[pending] = {message.payload, message.bytes.value, delivery_of({message.receiver, message.after}), none};
   Flow& flow = flows_[index];
   catch_up(flow.first.link, calendar_.now());
   ++flow.messages;
@@ -106,6 +106,12 @@ void QueueNetwork::send(const Message& message) {
   ports_[flow.first.link].waiting += message.bytes.value;
   offer(index, calendar_.now(), offered_);
   list(flow.first.link);  // because a blocked flow is not in `offered_`
+}
+
+QueueNetwork::Index QueueNetwork::delivery_of(const Delivery& delivery) {
+  const auto known = std::find(deliveries_.begin(), deliveries_.end(), delivery) - deliveries_.begin();
+  if (static_cast<std::size_t>(known) == deliveries_.size()) deliveries_.push_back(delivery);
+  return static_cast<Index>(known);
 }
 
 // Returns the open flow with this key, or a new flow.
@@ -136,7 +142,6 @@ void QueueNetwork::find_path(Index index) {
   const Key& key = flow.key;
   flow.path = paths_.take();
   Path& path = paths_[flow.path];
-  path.hops.clear();
   path.in_flight = 0;
   path.blocked = false;
   route_.clear();
@@ -149,14 +154,17 @@ void QueueNetwork::find_path(Index index) {
     for (std::uint32_t route = 0; route < routes; ++route) topology_.route(key.source, key.destination, route, route_);
   }
   MOIRE_INVARIANT(route_.size() % routes == 0, "the routes of a flow have different lengths");
+  path.length = static_cast<std::uint16_t>(route_.size() / routes);
+  path.hops = std::make_unique<Hop[]>(route_.size());
   double latency = 0;
   double slowest = 0;
+  Hop* hop = path.hops.get();
   for (const LinkId id : route_) {
     latency += static_cast<double>(links_[id].latency.ps);
     slowest = std::max(slowest, links_[id].ps_per_byte);
     if (period_ < topology_.endpoints() && topology_.turned(id, period_) == id)
       throw NotAlike(fmt::format("all endpoints share the link {}", topology_.links()[id].name));
-    path.hops.push_back(hop_of(id));
+    *hop++ = hop_of(id);
   }
   path.window = spec_.chunk.value * static_cast<double>(spec_.window) + latency / routes / slowest;
 }
@@ -166,7 +174,7 @@ bool QueueNetwork::can_send(Index index, Time at) {
   if (flow.first_message == none) return false;
   if (flow.path == none) return true;
   Path& path = paths_[flow.path];
-  if (path.in_flight >= path.window) arrived(index, at);
+  if (path.in_flight >= path.window) arrived(path, at);
   if (path.in_flight < path.window) return true;
   block(index);
   return false;
@@ -364,13 +372,12 @@ void QueueNetwork::turn(LinkId id) {
   Chunk& chunk = chunks_[taken];
   Pending& pending = messages_[flow.first_message];
   const double bytes = std::min(turn_of(port), pending.left);
-  chunk = {path.hops.data(), bytes, now, index, none, none, 0, static_cast<std::uint16_t>(path.hops.size())};
+  chunk = {path.hops.get(), bytes, now, index, none, 0, path.length};
   pending.left -= bytes;
   port.waiting -= bytes;
   if (path.spread != none) {
     Spread& spread = spreads_[path.spread];
-    chunk.hops = static_cast<std::uint16_t>(path.hops.size() / spread.routes);
-    chunk.path += spread.next * chunk.hops;
+    chunk.path += spread.next * path.length;
     spread.next = (spread.next + 1) % spread.routes;
     chunk.message = flow.first_message;
     if (spread.untold.empty() || spread.untold.back().message != chunk.message)
@@ -416,43 +423,44 @@ void QueueNetwork::forward(Index index, Time at) {
 
 // Records the arrival of a chunk that has passed its last link, so that its arrival time (`tail`) is known.
 void QueueNetwork::pass_last(Index index) {
-  const Chunk& chunk = chunks_[index];
-  const Index of = chunk.flow;
-  Path& path = paths_[flows_[of].path];
-  if (path.spread != none) return pass_last_of_several(index);
-  (path.first_arriving == none ? path.first_arriving : chunks_[path.last_arriving].next) = index;
-  path.last_arriving = index;
-  delivered_ = delivered_ + Bytes{chunk.bytes};
-  reconsider(of);
-  if (chunk.message != none) end_message(chunk.message, chunk.tail);
-}
-
-void QueueNetwork::end_message(Index index, Time at) {
-  const Pending message = messages_[index];
-  messages_.give_back(index);
-  Flow& flow = flows_[message.flow];
-  if (--flow.messages == 0 && !paths_[flow.path].ending) {
-    paths_[flow.path].ending = true;
-    ending_.push_back({message.flow, at});
+  const Chunk chunk = chunks_[index];
+  chunks_.give_back(index);
+  Path& path = paths_[flows_[chunk.flow].path];
+  // All turns before the previous batch are computed, so no turn asks again for arrivals before it.
+  arrived(path, lookahead_ * (batch_of(calendar_.now()) - 1));
+  const Index arrival = arrivals_.take();
+  Index before = none, after = none;
+  if (path.spread == none) {
+    before = path.first_arriving == none ? none : path.last_arriving;
+  } else {
+    after = path.first_arriving;
+    for (; after != none && arrivals_[after].at <= chunk.tail; after = arrivals_[after].next) before = after;
   }
-  // If links have no latency, a chunk may be processed here a few picoseconds after its arrival time.
-  told_.push_back({message.receiver, message.payload, std::max(at, calendar_.now()) + message.after});
-}
-
-// Does the work of pass_last() for a flow with several routes. The chunks of such a flow are kept in the order in which
-// they arrive, and its messages end in the order in which they were sent.
-void QueueNetwork::pass_last_of_several(Index index) {
-  Chunk& chunk = chunks_[index];
-  const Flow& flow = flows_[chunk.flow];
-  Path& path = paths_[flow.path];
-  Index before = none, after = path.first_arriving;
-  for (; after != none && chunks_[after].tail <= chunk.tail; after = chunks_[after].next) before = after;
-  (before == none ? path.first_arriving : chunks_[before].next) = index;
-  chunk.next = after;
-  if (after == none) path.last_arriving = index;
+  arrivals_[arrival] = {chunk.tail, chunk.bytes, after};
+  (before == none ? path.first_arriving : arrivals_[before].next) = arrival;
+  if (after == none) path.last_arriving = arrival;
   delivered_ = delivered_ + Bytes{chunk.bytes};
   reconsider(chunk.flow);
-  Spread& spread = spreads_[path.spread];
+  if (path.spread != none) return pass_last_of_several(chunk);
+  if (chunk.message != none) end_message(chunk.flow, chunk.message, chunk.tail);
+}
+
+void QueueNetwork::end_message(Index of, Index index, Time at) {
+  const Pending message = messages_[index];
+  messages_.give_back(index);
+  Flow& flow = flows_[of];
+  if (--flow.messages == 0 && !paths_[flow.path].ending) {
+    paths_[flow.path].ending = true;
+    ending_.push_back({of, at});
+  }
+  // If links have no latency, a chunk may be processed here a few picoseconds after its arrival time.
+  const Delivery& delivery = deliveries_[message.delivery];
+  told_.push_back({delivery.receiver, message.payload, std::max(at, calendar_.now()) + delivery.after});
+}
+
+// Does the rest of pass_last() for a flow with several routes, whose messages end in the order in which they were sent.
+void QueueNetwork::pass_last_of_several(const Chunk& chunk) {
+  Spread& spread = spreads_[paths_[flows_[chunk.flow].path].spread];
   const auto own = std::find_if(spread.untold.begin(), spread.untold.end(),
                                 [&](const Spread::Untold& one) { return one.message == chunk.message; });
   --own->on_way;
@@ -462,7 +470,7 @@ void QueueNetwork::pass_last_of_several(Index index) {
     if (first.on_way > 0 || messages_[first.message].left > 0) return;
     spread.untold.pop_front();
     spread.told = std::max(spread.told, first.latest);
-    end_message(first.message, spread.told);
+    end_message(chunk.flow, first.message, spread.told);
   }
 }
 
@@ -472,7 +480,7 @@ void QueueNetwork::block(Index index) {
   if (path.blocked || path.first_arriving == none) return;
   path.blocked = true;
   std::vector<Blocked>& blocked = ports_[flow.first.link].blocked;
-  const Time until = chunks_[path.first_arriving].tail;
+  const Time until = arrivals_[path.first_arriving].at;
   const auto later = std::upper_bound(blocked.begin(), blocked.end(), until,
                                       [](Time at, const Blocked& one) { return at < one.until; });
   blocked.insert(later, {until, index});
@@ -487,14 +495,12 @@ void QueueNetwork::reconsider(Index index) {
   list(flow.first.link);
 }
 
-// Removes the chunks that have arrived by `until` from the list of a flow's chunks, which is in the order of arrival.
-void QueueNetwork::arrived(Index index, Time until) {
-  Path& path = paths_[flows_[index].path];
-  while (path.first_arriving != none && chunks_[path.first_arriving].tail <= until) {
-    const Chunk& chunk = chunks_[path.first_arriving];
-    path.in_flight -= chunk.bytes;
-    chunks_.give_back(path.first_arriving);
-    path.first_arriving = chunk.next;
+void QueueNetwork::arrived(Path& path, Time until) {
+  while (path.first_arriving != none && arrivals_[path.first_arriving].at <= until) {
+    const Arrival& arrival = arrivals_[path.first_arriving];
+    path.in_flight -= arrival.bytes;
+    arrivals_.give_back(path.first_arriving);
+    path.first_arriving = arrival.next;
   }
 }
 
@@ -506,10 +512,10 @@ void QueueNetwork::end_flows() {
     Path& path = paths_[flow.path];
     path.ending = false;
     if (flow.messages > 0) continue;  // the flow has new messages
-    arrived(index, calendar_.now());
+    arrived(path, calendar_.now());
     if (path.first_arriving != none) {
       path.ending = true;
-      ending_.push_back({index, chunks_[path.last_arriving].tail});
+      ending_.push_back({index, arrivals_[path.last_arriving].at});
       continue;
     }
     forget(flow.key);

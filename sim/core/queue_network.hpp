@@ -46,6 +46,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -140,12 +141,13 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   // The state of a flow that has sent chunks. Most flows of a large exchange still wait for their port and need no
   // Path.
   struct Path {
-    std::vector<Hop> hops;  // of all routes of the flow, one route after the other
+    std::unique_ptr<Hop[]> hops;  // of all routes of the flow, one route after the other
     double window = 0;
-    double in_flight = 0;                               // bytes in the fabric; arrived() deducts arrived chunks
-    Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
+    double in_flight = 0;                               // bytes in the fabric; arrived() deducts what has arrived
+    Index first_arriving = none, last_arriving = none;  // in arrivals_, in the order of their times
     Index spread = none;                                // index in spreads_, if the flow takes several routes
-    bool blocked = false;                               // in Port::blocked, until first_arriving has arrived
+    std::uint16_t length = 0;                           // number of hops of a route
+    bool blocked = false;                               // in Port::blocked, until the time of first_arriving
     bool ending = false;                                // in ending_
   };
   // State of a flow whose chunks take several routes.
@@ -162,12 +164,16 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Time told{};                  // arrival time of the message before those in `untold`
   };
   struct Pending {
-    Receiver* receiver = nullptr;
     std::uint64_t payload = 0;
-    Time after;
-    double left = 0;  // bytes that are not sent yet
-    Index flow = none;
+    double left = 0;     // bytes that are not sent yet
+    Index delivery = 0;  // index in deliveries_
     Index next = none;
+  };
+  // Who is told of a message, and Message::after. Nearly all messages of a run have one of a few values.
+  struct Delivery {
+    Receiver* receiver;
+    Time after;
+    bool operator==(const Delivery&) const = default;
   };
   // A message whose arrival time `at` is known. Its receiver is told at the end of the present picosecond.
   struct Told {
@@ -181,8 +187,13 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Time tail;  // time at which the last byte reaches link `hop`
     Index flow = none;
     Index message = none;  // set for the last chunk of a message; if the flow has several routes, for every chunk
-    Index next = none;     // next arriving chunk of the flow
     std::uint16_t hop = 0, hops = 0;
+  };
+  // What is left of a chunk that has passed its last link: its last byte arrives at time `at`.
+  struct Arrival {
+    Time at;
+    double bytes = 0;
+    Index next = none;  // of the same flow
   };
 
   // A flow that joins the queue of its port. The fields before `index` order the flows that join in one picosecond.
@@ -216,13 +227,14 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   Time pass(Chunk& chunk, Time at);
   void forward(Index chunk, Time at);
   void pass_last(Index chunk);
-  void pass_last_of_several(Index chunk);
-  void end_message(Index message, Time at);
-  void arrived(Index flow, Time until);  // deducts chunks that have arrived by `until` from Path::in_flight
+  void pass_last_of_several(const Chunk& chunk);
+  void end_message(Index flow, Index message, Time at);
+  void arrived(Path& path, Time until);  // deducts chunks that have arrived by `until` from Path::in_flight
   void block(Index flow);                // blocks a flow until a chunk of it arrives, if this time is known
   void reconsider(Index flow);
   void end_flows();  // forgets flows whose last bytes have arrived
   Index flow_for(const Key& key);
+  Index delivery_of(const Delivery& delivery);
   Hop hop_of(LinkId link) const;
   void find_path(Index flow);
   std::size_t place_of(const Key& key) const;  // returns the index in table_ of the key, or where to insert the key
@@ -255,7 +267,9 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   };
   std::deque<Ending> ending_;
   Pool<Pending> messages_;
+  std::vector<Delivery> deliveries_;
   Pool<Chunk> chunks_;
+  Pool<Arrival> arrivals_;
   Time lookahead_{1};
   std::map<BatchNumber, Batch> batches_;
   std::vector<std::map<BatchNumber, Batch>::node_type> spare_;
