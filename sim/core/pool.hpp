@@ -10,8 +10,8 @@ namespace moire::core {
 
 // Returns the index of a free entry of `pool`, or of a new entry if none is free. A reused entry still has its old
 // content.
-template <class Entry>
-std::uint32_t take(std::vector<Entry>& pool, std::vector<std::uint32_t>& free) {
+template <class Entries>
+std::uint32_t take(Entries& pool, std::vector<std::uint32_t>& free) {
   if (free.empty()) {
     pool.emplace_back();
     return static_cast<std::uint32_t>(pool.size() - 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/core/invariant.hpp"
+#include "sim/core/pool.hpp"
 
 namespace moire::nic {
 
@@ -12,15 +13,13 @@ enum class Step : std::uint64_t { told, fetched, inject, next_of_thread };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
 
-std::int64_t work_requests(const Put& put) { return put.flag ? 2 : 1; }
+}  // namespace
 
 // A host thread has queue pairs of its own.
-std::uint64_t key_of(const Put& put) {
-  const std::uint64_t issuer = put.issuer == Issuer::proxy ? 1 : 0;
-  return issuer << 63 | static_cast<std::uint64_t>(put.destination) << 32 | put.queue_pair;
+std::uint64_t Nic::Posted::pair() const {
+  const std::uint64_t by = issuer == Issuer::proxy ? 1 : 0;
+  return by << 63 | static_cast<std::uint64_t>(destination) << 32 | queue_pair;
 }
-
-}  // namespace
 
 Nic::Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endpoint, const NicSpec& spec,
          std::uint32_t component)
@@ -38,15 +37,8 @@ Nic::Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endp
 
 Time Nic::post(const Put& put) {
   MOIRE_INVARIANT(put.bytes.value >= 1 && put.receiver != nullptr, "a put needs a byte and a receiver");
-  std::uint32_t index = 0;
-  if (spare_.empty()) {
-    index = static_cast<std::uint32_t>(puts_.size());
-    puts_.push_back(put);
-  } else {
-    index = spare_.back();
-    spare_.pop_back();
-    puts_[index] = put;
-  }
+  const std::uint32_t index = core::take(puts_, spare_);
+  puts_[index] = {put.destination, put.queue_pair, put.bytes, put.receiver, put.payload, put.flag, put.issuer};
   if (put.issuer == Issuer::gpu) {
     puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
     thread_alone_ = false;
@@ -71,15 +63,15 @@ void Nic::told(std::uint32_t index) {
   }
   Time fetched = rings + spec_.doorbell;
   if (thread_alone_) {
-    const Time work = (queue_pair_service_ + service_) * work_requests(puts_[index]);
+    const Time work = (queue_pair_service_ + service_) * puts_[index].work_requests();
     of_thread_.push_back({index, fetched + work + spec_.pcie_latency});
     if (of_thread_.size() == 1)
       calendar_.schedule(of_thread_.front().injects, *this, pack(Step::next_of_thread, index), component_);
     return;
   }
   if (spec_.queue_pair_message_rate) {
-    Time& free = queue_pair_free_[key_of(puts_[index])];
-    free = std::max(fetched, free) + queue_pair_service_ * work_requests(puts_[index]);
+    Time& free = queue_pair_free_[puts_[index].pair()];
+    free = std::max(fetched, free) + queue_pair_service_ * puts_[index].work_requests();
     fetched = free;
   }
   calendar_.schedule(fetched, *this, pack(Step::fetched, index), component_);
@@ -111,16 +103,16 @@ void Nic::fires_next(std::uint64_t event) const { __builtin_prefetch(&puts_[stat
 
 void Nic::fetched(std::uint32_t index) {
   if (spec_.queue_pair_message_rate) {
-    const auto queue_pair = queue_pair_free_.find(key_of(puts_[index]));
+    const auto queue_pair = queue_pair_free_.find(puts_[index].pair());
     if (queue_pair != queue_pair_free_.end() && queue_pair->second == calendar_.now())
       queue_pair_free_.erase(queue_pair);
   }
-  free_ = std::max(calendar_.now(), free_) + service_ * work_requests(puts_[index]);
+  free_ = std::max(calendar_.now(), free_) + service_ * puts_[index].work_requests();
   calendar_.schedule(free_ + spec_.pcie_latency, *this, pack(Step::inject, index), component_);
 }
 
 void Nic::inject(std::uint32_t index) {
-  const Put& put = puts_[index];
+  const Posted& put = puts_[index];
   const Time after = put.flag ? spec_.flag_latency : Time{};
   network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, put.receiver, put.payload, after});
   spare_.push_back(index);

@@ -79,7 +79,20 @@ class Nic final : private core::EventSink {
     Time injects;
   };
   std::deque<OfThread> of_thread_;
-  std::vector<Put> puts_;
+  // A put that the network does not have yet.
+  struct Posted {
+    core::EndpointId destination;
+    std::uint32_t queue_pair;
+    Bytes bytes;
+    core::Receiver* receiver;
+    std::uint64_t payload;
+    bool flag;
+    Issuer issuer;
+
+    std::int64_t work_requests() const { return flag ? 2 : 1; }
+    std::uint64_t pair() const;  // number of its queue pair among all queue pairs of the NIC
+  };
+  std::deque<Posted> puts_;  // not a vector, because a vector that grows has up to twice the memory that it needs
   std::vector<std::uint32_t> spare_;
   std::uint64_t posted_ = 0, injected_ = 0;
 };
