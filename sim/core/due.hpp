@@ -43,6 +43,12 @@ class Due {
     head_ = 0;
     size_ = 0;
   }
+  // Gives back the memory of an empty queue, unless it is little.
+  void release() {
+    constexpr std::size_t little = 64;
+    if (size_ > 0 || sorted_.capacity() + heap_.capacity() <= little) return;
+    *this = Due();
+  }
   template <class Unwanted>
   void erase_if(Unwanted unwanted) {
     if (size_ == 0) return;
@@ -67,7 +73,10 @@ class Due {
     bool operator()(const Entry& a, const Entry& b) const { return Before{}(b, a); }
   };
   void push_behind(const Entry& entry) {
-    if (head_ == sorted_.size() || Before{}(sorted_.back(), entry)) return sorted_.push_back(entry);
+    if (head_ == sorted_.size() || Before{}(sorted_.back(), entry)) {
+      if (sorted_.size() == sorted_.capacity() && 4 * head_ >= sorted_.size()) drop_head();  // instead of growing
+      return sorted_.push_back(entry);
+    }
     heap_.push_back(entry);
     std::push_heap(heap_.begin(), heap_.end(), After{});
   }

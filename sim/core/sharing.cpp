@@ -493,6 +493,7 @@ void Sharing::retime(ClassId id) {
   Class& c = classes_[id];
   drop_stale(c);
   if (c.due_members.empty()) {
+    c.due_members.release();
     if (c.timer != Calendar::none) loop_.calendar().cancel(c.timer);
     c.timer = Calendar::none;
     return;
