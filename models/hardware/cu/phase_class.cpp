@@ -97,6 +97,12 @@ double first_arrival(const CuArraySpec& compute, const part::Site& site, const p
   return shape.pipelined ? latency.mean() : batches(compute, shape, shape.read, latency, 1).slowest;
 }
 
+double held_for(const program::PhaseShape& shape, std::uint32_t in_step) {
+  const double held = shape.held.seconds();
+  if (shape.held_each <= 0) return held;
+  return std::max(held, std::min(shape.held_in_step.seconds() + shape.held_each * in_step, shape.held_most.seconds()));
+}
+
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                             part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue) {
   core::ClassSpec spec;
@@ -119,9 +125,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     for (const part::Shared* shared : site.shared()) shared->latency(use, latency);
     spec.latency_capacity = latency.capacity;
     const double single = latency.mean();
-    const double in_step = shape.held_in_step.seconds() + shape.held_each * load.in_step;
-    double held = shape.held.seconds();
-    if (shape.held_each > 0) held = std::max(held, std::min(in_step, shape.held_most.seconds()));
+    const double held = held_for(shape, load.in_step);
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held, 1, single}
                                       : batches(compute, shape, led, latency, load.clock);
     // Only the queued part of the latency (Latency::stretched) grows with load. The rest is a fixed time per batch.

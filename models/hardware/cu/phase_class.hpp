@@ -40,6 +40,10 @@ double clock_share(const CuArraySpec& compute, double power);
 double first_arrival(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                      std::uint32_t queue = 0);
 
+// Returns how long the bytes of a phase keep their buffer, in seconds, if `in_step` workgroups of the GPU load in step
+// (PhaseShape::held_each).
+double held_for(const program::PhaseShape& shape, std::uint32_t in_step);
+
 // Returns the class of the workgroups with this shape on CUs with this load. The parts of the site add the demands on
 // memory and links. If queues have their own copies of a resource (counterfactual run), `queue` selects the copy.
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,

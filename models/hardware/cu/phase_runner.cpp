@@ -139,6 +139,7 @@ void PhaseRunner::set_clocks() {
 }
 
 void PhaseRunner::count_in_step(std::uint32_t unit, int sign) {
+  units_[unit].in_step += static_cast<std::uint32_t>(sign);
   const std::uint32_t gpu = unit / cus_;
   InStep& in_step = in_step_[gpu];
   in_step.active += static_cast<std::uint32_t>(sign);
@@ -153,8 +154,7 @@ void PhaseRunner::tell_in_step() {
     if (in_step.told == in_step.active) continue;
     in_step.told = in_step.active;
     for (std::uint32_t at = gpu * cus_; at < (gpu + 1) * cus_; ++at) {
-      units_[at].load.in_step = in_step.told;
-      mark_changed(at);
+      if (units_[at].in_step > 0) mark_changed(at);
     }
   }
   changed_in_step_.clear();
@@ -226,13 +226,13 @@ void PhaseRunner::start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part
               rank,
               peer,
               cu,
-              true,
-              same_load ? occupant.computing_share : 0,
               core::no_id,
               occupant.last,
+              true,
+              arrives || occupant.loads_first,
+              same_load ? occupant.computing_share : 0,
               &sink,
-              payload,
-              arrives || occupant.loads_first};
+              payload};
   if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
   if (!same_load) add_load(occupant, 1);
   starting_.push_back({seat, amount});
@@ -242,7 +242,7 @@ void PhaseRunner::start_posted(Seat seat, part::Rank rank, CuId cu, ShapeId shap
                                core::EventSink& sink, std::uint64_t payload) {
   if (seat >= occupants_.size()) occupants_.resize(seat + 1);
   if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;
-  occupants_[seat] = {shape, rank, peer, cu, false, 0, core::no_id, occupants_[seat].last, &sink, payload};
+  occupants_[seat] = {shape, rank, peer, cu, core::no_id, occupants_[seat].last, false, false, 0, &sink, payload};
   starting_.push_back({seat, amount});
 }
 
@@ -304,6 +304,7 @@ void PhaseRunner::settle() {
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
+    unit.load.in_step = unit.in_step > 0 ? in_step_[at / cus_].told : 0;
     // The load may be the same although other workgroups are now the oldest.
     const bool by_age = by_age_ && unit.load.computing > 1;
     if (unit.load == unit.applied && !by_age) continue;
@@ -413,9 +414,14 @@ core::ClassId PhaseRunner::class_for(ShapeId shape, part::Rank rank, part::Rank 
                 .port_share = load.port_share,
                 .group_in_flight = load.group_in_flight,
                 .clock = load.clock,
-                .in_step = shapes_[shape].held_each > 0 ? load.in_step : 0};
+                .held = held_for(shapes_[shape], load.in_step)};
   for (const core::ClassId one : last) {
     if (one != core::no_id && keys_[one] == key) return one;
+  }
+  // The workgroups of many CUs often move to one class, one after the other.
+  if (found_last_ != core::no_id && keys_[found_last_] == key) {
+    last = {found_last_, last[0]};
+    return found_last_;
   }
   auto [found, made] = classes_.try_emplace(key, core::no_id);
   if (made) {
@@ -424,8 +430,9 @@ core::ClassId PhaseRunner::class_for(ShapeId shape, part::Rank rank, part::Rank 
     keys_.resize(found->second + 1);
     keys_[found->second] = key;
   }
-  last = {found->second, last[0]};
-  return found->second;
+  found_last_ = found->second;
+  last = {found_last_, last[0]};
+  return found_last_;
 }
 
 std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
@@ -434,7 +441,7 @@ std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
        {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
         std::bit_cast<std::uint64_t>(key.computing_share), std::bit_cast<std::uint64_t>(key.in_flight),
         std::bit_cast<std::uint64_t>(key.port_share), std::bit_cast<std::uint64_t>(key.group_in_flight),
-        std::bit_cast<std::uint64_t>(key.clock), std::uint64_t{key.in_step}}) {
+        std::bit_cast<std::uint64_t>(key.clock), std::bit_cast<std::uint64_t>(key.held)}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
     h ^= h >> 29;
   }

@@ -44,13 +44,13 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     part::Rank rank = 0;
     part::Rank peer = 0;
     CuId cu = 0;
-    bool present = false;                     // counts towards the load of its CU
-    double computing_share = 0;               // share of its CU's matrix rate; 0: an equal share
     core::ActivityId activity = core::no_id;  // no_id also if the activity is in a bundle
     LastClasses last{core::no_id, core::no_id};
+    bool present = false;        // counts towards the load of its CU
+    bool loads_first = false;    // has loaded nothing since it arrived on its CU
+    double computing_share = 0;  // share of its CU's matrix rate; 0: an equal share
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
-    bool loads_first = false;  // has loaded nothing since it arrived on its CU
     MemoryPipe::Filling filling{};
   };
   // Active workgroups with the same shape and peer on one CU. A workgroup joins them when the load of the CU changes
@@ -68,6 +68,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     bool changed = false;
     double asked = 0;  // bytes in flight of this CU that are contained in Path::asked of its port and its group
     double power = 0;  // sum of PhaseShape::power over its workgroups
+    std::uint32_t in_step = 0;  // number of its workgroups that load in step
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
     std::vector<Seat> seats;  // of the workgroups that count towards its load, the oldest first
@@ -90,7 +91,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   // The workgroups of a GPU that load in step.
   struct InStep {
     std::uint32_t active = 0;
-    std::uint32_t told = 0;  // value in the load of the GPU's CUs
+    std::uint32_t told = 0;  // value in the load of those of the GPU's CUs that have such workgroups
     bool changed = false;
   };
   struct Key {
@@ -103,7 +104,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double port_share;
     double group_in_flight;
     double clock;
-    std::uint32_t in_step;
+    double held;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -170,7 +171,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<Seat> alone_;  // scratch of move_all()
   std::vector<Occupant> occupants_;
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;
-  std::vector<Key> keys_;  // by class
+  std::vector<Key> keys_;                   // by class
+  core::ClassId found_last_ = core::no_id;  // in classes_
 };
 
 }  // namespace moire::cu

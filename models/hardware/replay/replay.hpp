@@ -143,7 +143,6 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     double alone = 0;  // part of its work phase's amount whose panel bytes it loads itself, since caches evicted them
     program::FlagRef flag = program::no_flag;
     std::uint32_t posted = 0;  // number of its posted phases that are not done
-    std::int64_t target = 0;
     Time fence;                            // duration of its fence after the last of its posted phases
     Time raising;                          // when its thread that raises flags in turn is ready for the next flag
     std::uint32_t posted_by = UINT32_MAX;  // posted phases have a seat of their own: the seat that posted this one

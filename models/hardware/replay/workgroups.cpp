@@ -242,7 +242,6 @@ void Replay::begin_delay(Workgroup& wg, const Phase& phase) {
 
 void Replay::begin_wait(Workgroup& wg, const Phase& phase) {
   wg.flag = phase.flag;
-  wg.target = phase.target;
 }
 
 // Called when a workgroup waits for a flag and will notice at time `at`, now or later, that the flag has reached its
