@@ -45,7 +45,7 @@ class Due {
   }
   // Gives back the memory of an empty queue, unless it is little.
   void release() {
-    constexpr std::size_t little = 64;
+    constexpr std::size_t little = 4;
     if (size_ > 0 || sorted_.capacity() + heap_.capacity() <= little) return;
     *this = Due();
   }

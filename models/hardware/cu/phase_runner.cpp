@@ -271,7 +271,7 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
     const ShapeId original = originals_[key.shape];
     if (key.rank != rank || original < first || original >= first + count) continue;
     const auto made = classes_.find(key);
-    if (made == classes_.end() || made->second != id) continue;  // a class of another part, whose keys_ entry is unused
+    if (made == classes_.end() || *made != id) continue;  // a class of another part, whose keys_ entry is unused
     for (const core::Demand& demand : sharing.spec(id).demands) {
       for (const part::Rank other : others)
         sharing.serve(own[other].at(place[demand.capacity]), demand.per_work * sharing.done(id));
@@ -423,19 +423,20 @@ core::ClassId PhaseRunner::class_for(ShapeId shape, part::Rank rank, part::Rank 
     last = {found_last_, last[0]};
     return found_last_;
   }
-  auto [found, made] = classes_.try_emplace(key, core::no_id);
-  if (made) {
-    found->second = site_.sharing().add_class(
+  if (const auto found = classes_.find(key); found != classes_.end()) {
+    found_last_ = *found;
+  } else {
+    found_last_ = site_.sharing().add_class(
         phase_class(compute_of(rank), site_, shapes_[shape], rank, peer, load, queues_[shape]));
-    keys_.resize(found->second + 1);
-    keys_[found->second] = key;
+    keys_.resize(found_last_ + 1);
+    keys_[found_last_] = key;
+    classes_.insert(found_last_);
   }
-  found_last_ = found->second;
   last = {found_last_, last[0]};
   return found_last_;
 }
 
-std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
+std::size_t PhaseRunner::hash(const Key& key) {
   std::uint64_t h = key.shape;
   for (const std::uint64_t part :
        {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},

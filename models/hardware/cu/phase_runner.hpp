@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -107,9 +107,26 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double held;
     bool operator==(const Key&) const = default;
   };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
+  // Hash and equality of classes by their keys, so that classes_ contains only their ids: large runs have millions.
+  struct ByKey {
+    using is_transparent = void;
+    const std::vector<Key>& keys;
+    const Key& key(core::ClassId id) const { return keys[id]; }
+    static const Key& key(const Key& key) { return key; }
   };
+  struct HashOfKey : ByKey {
+    template <class Of>
+    std::size_t operator()(const Of& of) const {
+      return hash(key(of));
+    }
+  };
+  struct SameKey : ByKey {
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return key(a) == key(b);
+    }
+  };
+  static std::size_t hash(const Key& key);
 
   struct Starting {
     Seat seat;
@@ -170,8 +187,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<Starting> starting_;
   std::vector<Seat> alone_;  // scratch of move_all()
   std::vector<Occupant> occupants_;
-  std::unordered_map<Key, core::ClassId, KeyHash> classes_;
-  std::vector<Key> keys_;                   // by class
+  std::vector<Key> keys_;  // by class
+  std::unordered_set<core::ClassId, HashOfKey, SameKey> classes_{0, HashOfKey{{keys_}}, SameKey{{keys_}}};
   core::ClassId found_last_ = core::no_id;  // in classes_
 };
 
