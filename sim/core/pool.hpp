@@ -37,6 +37,7 @@ class Pool {
     return index;
   }
   void give_back(std::uint32_t index) { free_.push_back(index); }
+  std::size_t taken() const { return size_ - free_.size(); }
 
  private:
   static constexpr std::uint32_t block = 1024;

@@ -77,6 +77,8 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
 
   std::uint64_t chunk_hops() const { return chunk_hops_; }
   std::size_t open_flows() const { return open_flows_; }
+  // Number of chunks in the fabric, and of those that have arrived and still take memory.
+  std::size_t known_chunks() const { return chunks_.taken() + arrivals_.taken(); }
 
  private:
   using Index = std::uint32_t;

@@ -284,6 +284,17 @@ TEST(QueueNetwork, FlowsEnd) {
   EXPECT_EQ(run.network.open_flows(), 1);
 }
 
+// A chunk that has arrived is forgotten when later chunks of its flow arrive, although the flow never needs its
+// credits: each flow here sends 12 chunks, which together are smaller than its window.
+TEST(QueueNetwork, ChunksThatHaveArrivedAreForgotten) {
+  const Star topology(12, {48e9}, Time::from_ns(317));
+  Bench run(topology);
+  for (EndpointId to = 1; to < 12; ++to) run.send(0, to, 12 * 4096, to, to);
+  run.finish();
+  EXPECT_EQ(run.network.chunk_hops(), 2 * 11 * 12);
+  EXPECT_LE(run.network.known_chunks(), 11 * 3);
+}
+
 TEST(QueueNetwork, SameRunTwiceIsTheSame) {
   const auto trace = [] {
     const Star topology(12, {48e9}, Time::from_ns(317));
