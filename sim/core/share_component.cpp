@@ -39,6 +39,7 @@ constexpr double load_tolerance = 1e-9;
 }  // namespace
 
 std::uint32_t ShareComponent::add_constraint(double rate, double latency_growth, double latency_exponent) {
+  if (latency_growth > 0) growing_.push_back(static_cast<std::uint32_t>(constraints_.size()));
   constraints_.push_back({.rate = rate, .growth = latency_growth, .exponent = latency_exponent});
   return static_cast<std::uint32_t>(constraints_.size() - 1);
 }
@@ -100,6 +101,7 @@ void ShareComponent::clear() {
   variables_.clear();
   uses_.clear();
   constraints_.clear();
+  growing_.clear();
   order_.clear();
   touched_.clear();
   changed_rates_.clear();
@@ -270,7 +272,9 @@ void ShareComponent::solve_all() {
   changed_loads_.clear();
   for (std::uint32_t i = 0; i < constraints_.size(); ++i) changed_loads_.push_back(i);
   for (Variable& v : variables_) v.rate_before = v.rate;
-  weigh();
+  for (Variable& v : variables_) {
+    if (v.members > 0) limit(v);
+  }
   if (loaded_latency_) {
     find_loads();
   } else {
@@ -279,21 +283,6 @@ void ShareComponent::solve_all() {
   }
   for (std::uint32_t i = 0; i < variables_.size(); ++i) {
     if (variables_[i].rate != variables_[i].rate_before) report_rate(i);
-  }
-}
-
-void ShareComponent::weigh() {
-  for (Constraint& k : constraints_) {
-    k.weight = 0;
-    k.users = 0;
-  }
-  for (Variable& v : variables_) {
-    for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
-      Constraint& k = constraints_[uses_[u].constraint];
-      k.weight += uses_[u].amount * v.weight;
-      if (v.members > 0) ++k.users;
-    }
-    if (v.members > 0) limit(v);
   }
 }
 
@@ -323,31 +312,36 @@ void ShareComponent::correct(std::uint32_t constraint) {
 // Finds all loads, latencies and rates by fixed-point iteration, because latencies depend on loads, and loads depend on
 // latencies.
 void ShareComponent::find_loads() {
-  for (Constraint& k : constraints_) {
+  corrected_ = growing_;
+  for (const std::uint32_t i : growing_) {
+    Constraint& k = constraints_[i];
     k.assumed = std::min(1.0, load_before(k));
     k.change = 0;
     k.damping = 1;
   }
-  double worst = 1;
-  for (int round = 0; round < max_rounds; ++round) {
-    for (Constraint& k : constraints_) {
-      if (k.growth > 0) stretch(k);
+  for (int round = 0; round < max_rounds && !corrected_.empty(); ++round) {
+    for (const std::uint32_t i : corrected_) stretch(constraints_[i]);
+    if (round == 0 || !adjust()) {
+      for (Variable& v : variables_) {
+        if (v.stretched_by != UINT32_MAX && v.members > 0) limit(v);
+      }
+      fill();
+      sum_loads();
     }
-    for (Variable& v : variables_) {
-      if (v.stretched_by != UINT32_MAX && v.members > 0) limit(v);
+    corrected_.clear();
+    for (const std::uint32_t i : growing_) {
+      const Constraint& k = constraints_[i];
+      if (std::abs(std::min(1.0, k.load) - k.assumed) >= load_tolerance) corrected_.push_back(i);
     }
-    fill();
-    sum_loads();
-    worst = 0;
-    for (const Constraint& k : constraints_) {
-      if (k.growth > 0) worst = std::max(worst, std::abs(std::min(1.0, k.load) - k.assumed));
-    }
-    if (worst < load_tolerance) break;
-    for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
-      if (constraints_[i].growth > 0) correct(i);
+    if (round + 1 < max_rounds) {
+      for (const std::uint32_t i : corrected_) correct(i);
     }
   }
-  MOIRE_INVARIANT(worst < 1e-5, "the loads and the latencies that depend on them do not converge");
+  for (const std::uint32_t i : corrected_) {
+    const Constraint& k = constraints_[i];
+    MOIRE_INVARIANT(std::abs(std::min(1.0, k.load) - k.assumed) < 1e-5,
+                    "the loads and the latencies that depend on them do not converge");
+  }
 }
 
 bool ShareComponent::is_stretched(const Variable& v) const {
@@ -358,6 +352,37 @@ bool ShareComponent::is_stretched(const Variable& v) const {
 double ShareComponent::latency_share(const Variable& v) const {
   const double round_trip = v.latency * constraints_[v.stretched_by].stretch + v.delay;
   return (1 - v.delay / round_trip) * (v.in_turn ? turn_power(v.limit * round_trip / v.window) : 1);
+}
+
+// Adjusts limits and rates to the present latencies without filling. This is possible as long as the same capacities
+// are full and stop the same variables: no variable that uses a full capacity may have another rate, and no other
+// capacity may become full. Then the rates fulfil the sharing law. Returns false if a fill is necessary.
+bool ShareComponent::adjust() {
+  for (const std::uint32_t i : corrected_) {
+    if (!adjust_limits(i)) return false;
+  }
+  sum_loads();
+  return std::all_of(constraints_.begin(), constraints_.end(),
+                     [](const Constraint& k) { return k.full || k.load <= 1; });
+}
+
+bool ShareComponent::adjust_limits(std::uint32_t constraint) {
+  const auto is_full = [this](const Use& use) { return constraints_[use.constraint].full; };
+  const Constraint& k = constraints_[constraint];
+  for (std::uint32_t l = k.first_listener; l < k.last_listener; ++l) {
+    Variable& v = variables_[listeners_[l]];
+    if (v.members == 0) continue;
+    const double before = v.limit;
+    limit(v);
+    if (v.limit == before) continue;
+    if (v.full_at > 0) {
+      if (level_of_limit(v) <= v.full_at) return false;
+    } else {
+      if (std::any_of(uses_.begin() + v.first_use, uses_.begin() + v.last_use, is_full)) return false;
+      v.rate = v.limit;
+    }
+  }
+  return true;
 }
 
 void ShareComponent::sum_loads() {
@@ -387,11 +412,19 @@ double ShareComponent::slope(std::uint32_t constraint) const {
 // Finds the contended capacities: those whose users, at their limits, would together demand more than the rate. Every
 // other capacity constrains nobody, whatever the rates are. Most capacities are not contended.
 void ShareComponent::find_contended() {
-  for (Constraint& k : constraints_) k.most = 0;
+  for (Constraint& k : constraints_) {
+    k.most = 0;
+    k.weight = 0;
+    k.users = 0;
+    k.full = false;
+  }
   for (const Variable& v : variables_) {
     if (v.members == 0) continue;
     for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
-      constraints_[uses_[u].constraint].most += uses_[u].amount * v.limit;
+      Constraint& k = constraints_[uses_[u].constraint];
+      k.most += uses_[u].amount * v.limit;
+      k.weight += uses_[u].amount * v.weight;
+      ++k.users;
     }
   }
   fullness_.clear();
@@ -405,8 +438,12 @@ void ShareComponent::find_contended() {
     k.stopped = k.curved;
     fullness_.push_back({k.rate / k.weight, i});
   }
-  std::make_heap(fullness_.begin(), fullness_.end(), fuller_later);
+  std::make_heap(fullness_.begin(), fullness_.end(), FullerLater{});
   uncontended_ = fullness_.empty();
+}
+
+double ShareComponent::level_of_limit(const Variable& v) {
+  return v.curvature > 0 ? v.limit / (v.weight - v.curvature * v.limit) : v.limit / v.weight;
 }
 
 // Progressive filling: the rates of all classes rise in proportion to their weights. The common factor is the filling
@@ -416,21 +453,26 @@ void ShareComponent::fill() {
   find_contended();
   for (Variable& v : variables_) {
     v.rate = v.members > 0 ? v.limit : 0;
-    v.rising = false;
+    v.full_at = 0;
   }
   if (uncontended_) return;
-  for (Variable& v : variables_) {
-    for (std::uint32_t u = v.first_use; u < v.last_use && v.members > 0; ++u) {
-      if (constraints_[uses_[u].constraint].contended) v.rising = true;
+  for (const Fullness& one : fullness_) {
+    const Constraint& k = constraints_[one.constraint];
+    for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+      Variable& v = variables_[users_[u].variable];
+      if (v.members == 0 || v.rising) continue;
+      v.rising = true;
+      v.level = level_of_limit(v);
     }
-    if (!v.rising) continue;
-    v.level = v.curvature > 0 ? v.limit / (v.weight - v.curvature * v.limit) : v.limit / v.weight;
   }
   const auto lower = [&](std::uint32_t a, std::uint32_t b) {
     return variables_[a].level != variables_[b].level ? variables_[a].level < variables_[b].level : a < b;
   };
-  // The order of levels rarely changes between solves, so the check often avoids the sort.
-  if (!std::is_sorted(order_.begin(), order_.end(), lower)) std::sort(order_.begin(), order_.end(), lower);
+  // The order of levels changes little between solves, so few entries are out of place.
+  for (auto next = order_.begin(); next != order_.end(); ++next) {
+    if (next != order_.begin() && lower(*next, next[-1]))
+      std::rotate(std::upper_bound(order_.begin(), next, *next, lower), next, next + 1);
+  }
   double level = -1;  // at which the next capacity is full; it only rises, so an old value is a lower bound
   for (std::size_t next = 0; next < order_.size();) {
     Variable& v = variables_[order_[next]];
@@ -442,10 +484,13 @@ void ShareComponent::fill() {
       const Fullness* first = first_full();
       level = first ? first->level : std::numeric_limits<double>::infinity();
       if (v.level <= level) continue;
-      const Constraint& full = constraints_[first->constraint];
+      Constraint& full = constraints_[first->constraint];
+      full.full = true;
       for (std::uint32_t u = full.first_user; u < full.last_user; ++u) {
         Variable& user = variables_[users_[u].variable];
-        if (user.rising) freeze(user, user.weight * level / (1 + user.curvature * level));
+        if (!user.rising) continue;
+        freeze(user, user.weight * level / (1 + user.curvature * level));
+        user.full_at = level;
       }
     }
   }
@@ -474,13 +519,13 @@ const ShareComponent::Fullness* ShareComponent::first_full() {
     const Fullness& lowest = fullness_.front();
     Constraint& k = constraints_[lowest.constraint];
     if (k.rising > 0 && !k.stopped) return &lowest;
-    std::pop_heap(fullness_.begin(), fullness_.end(), fuller_later);
+    std::pop_heap(fullness_.begin(), fullness_.end(), FullerLater{});
     if (k.rising == 0) {
       fullness_.pop_back();
       continue;
     }
     update_level(k, fullness_.back().level);
-    std::push_heap(fullness_.begin(), fullness_.end(), fuller_later);
+    std::push_heap(fullness_.begin(), fullness_.end(), FullerLater{});
   }
   return nullptr;
 }

@@ -61,6 +61,7 @@ class ShareComponent {
     double rate = 0;
     double rate_before = 0;
     std::uint32_t members = 0;
+    double full_at = 0;  // filling level at which a full capacity stopped it; 0: it reached its limit
     bool rising = false;
     bool reported = false;  // already in changed_rates_
   };
@@ -85,6 +86,7 @@ class ShareComponent {
     std::uint32_t users = 0;
     double most = 0;         // demand if all users run at their limits
     bool contended = false;  // `most` exceeds the rate
+    bool full = false;       // it stopped some user
     bool stopped = false;    // a user stopped rising since this constraint's level in fullness_ was computed
     bool curved = false;     // some user has a curvature
     bool alike = true;       // all users have the same curvature (the field below)
@@ -108,13 +110,15 @@ class ShareComponent {
     double level;
     std::uint32_t constraint;
   };
-  static bool fuller_later(const Fullness& a, const Fullness& b) {
-    return a.level != b.level ? a.level > b.level : a.constraint > b.constraint;
-  }
+  // This is a function object and not a function, so that the compiler inlines comparisons.
+  struct FullerLater {
+    bool operator()(const Fullness& a, const Fullness& b) const {
+      return a.level != b.level ? a.level > b.level : a.constraint > b.constraint;
+    }
+  };
 
   void set_amounts(const Variable& v);
   void limit(Variable& v) const;
-  void weigh();
   void solve_all();
   bool solve_touched();
   static double load_before(const Constraint& k);
@@ -125,11 +129,14 @@ class ShareComponent {
   void find_loads();
   void stretch(Constraint& k) const;
   void correct(std::uint32_t constraint);
+  bool adjust();
+  bool adjust_limits(std::uint32_t constraint);
   void sum_loads();
   void sum_load(std::uint32_t constraint);
   double slope(std::uint32_t constraint) const;
   bool is_stretched(const Variable& v) const;
   double latency_share(const Variable& v) const;
+  static double level_of_limit(const Variable& v);
   void fill();
   void find_contended();
   void freeze(Variable& v, double rate);
@@ -142,6 +149,7 @@ class ShareComponent {
   std::vector<Constraint> constraints_;
   std::vector<User> users_;
   std::vector<std::uint32_t> listeners_;  // variables
+  std::vector<std::uint32_t> growing_;    // constraints whose load stretches latencies
   std::vector<std::uint32_t> order_;      // variables sorted by level
   std::vector<Fullness> fullness_;        // heap of contended capacities with rising users, lowest level first
   std::uint32_t present_ = 0;

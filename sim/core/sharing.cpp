@@ -455,13 +455,14 @@ void Sharing::solve(std::uint32_t number) {
   if (!component.fresh && told) {
     for (const std::uint32_t place : step.loads) changed_loads_.push_back(component.capacities[place]);
   }
-  changed_.assign(component.dirty.begin(), component.dirty.end());
+  new_rates_.clear();
   for (const std::uint32_t place : step.rates) {
-    changed_.push_back(component.classes[place]);
-    fires_next(changed_.back());
+    new_rates_.push_back(component.classes[place]);
+    fires_next(new_rates_.back());
   }
-  std::sort(changed_.begin(), changed_.end());
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  changed_.clear();
+  std::set_union(component.dirty.begin(), component.dirty.end(), new_rates_.begin(), new_rates_.end(),
+                 std::back_inserter(changed_));
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const ClassId id = changed_[i];
     Class& c = classes_[id];

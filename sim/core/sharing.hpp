@@ -286,7 +286,7 @@ class Sharing final : public Settler, public EventSink {
   std::vector<double> guesses_;                         // scratch
   std::vector<Component> components_;                   // reused until a class or connection changes
   std::vector<std::uint32_t> free_components_;
-  std::vector<ClassId> empty_, changed_;  // scratch
+  std::vector<ClassId> empty_, new_rates_, changed_;  // scratch
   std::vector<CapacityId> changed_loads_;
   bool watches_ = false;
   std::vector<Meter> meters_;
