@@ -29,6 +29,26 @@ CapacityId Sharing::add_capacity(CapacitySpec spec) {
 }
 
 ClassId Sharing::add_class(ClassSpec spec) {
+  classes_.emplace_back();
+  classes_.back().spec = merged(std::move(spec));
+  classes_.back().kind = kind_of(classes_.back().spec);
+  return static_cast<ClassId>(classes_.size() - 1);
+}
+
+void Sharing::change_class(ClassId id, ClassSpec spec) {
+  Class& c = classes_[id];
+  spec = merged(std::move(spec));
+  MOIRE_INVARIANT(spec.demands == c.spec.demands && spec.metered == c.spec.metered, "a class changed its demands");
+  advance(c);
+  c.kind = kind_of(spec);
+  c.spec = std::move(spec);
+  c.changed = true;
+  if (c.component != no_id) components_[c.component].outdated = true;
+  if (c.members > 0) mark_dirty(id);
+}
+
+// Checks the numbers of a class, and returns them with one demand for each capacity.
+ClassSpec Sharing::merged(ClassSpec spec) const {
   MOIRE_INVARIANT(spec.demands.empty() || spec.weight > 0, "a class that demands capacities needs a weight");
   MOIRE_INVARIANT(spec.bound > 0, "a class needs a positive bound");
   MOIRE_INVARIANT(!spec.demands.empty() || std::isfinite(spec.bound) || spec.window > 0, "a class has no bound at all");
@@ -54,12 +74,13 @@ ClassId Sharing::add_class(ClassSpec spec) {
     if (!demanded && spec.window > 0 && capacities_[k].spec.latency_growth > 0) merged.push_back({k, 0});
   }
   spec.demands = std::move(merged);
-  classes_.emplace_back();
+  return spec;
+}
+
+std::uint32_t Sharing::kind_of(const ClassSpec& spec) {
   std::vector<double> numbers{spec.weight, spec.bound, spec.window, spec.latency, spec.delay, spec.in_turn ? 1.0 : 0.0};
   for (const Demand& demand : spec.demands) numbers.push_back(demand.per_work);
-  classes_.back().kind = kind(std::move(numbers));
-  classes_.back().spec = std::move(spec);
-  return static_cast<ClassId>(classes_.size() - 1);
+  return kind(std::move(numbers));
 }
 
 std::uint32_t Sharing::kind(std::vector<double> numbers) {
@@ -288,7 +309,7 @@ void Sharing::settle() {
   for (const ClassId id : dirty_) {
     Class& c = classes_[id];
     if (!c.dirty) continue;  // already solved with another class
-    if (c.members == c.solved_members) {
+    if (c.members == c.solved_members && !c.changed) {
       retime(id);  // the rate is still right; but another member may be the next to end
       c.dirty = false;
       continue;
@@ -326,17 +347,21 @@ void Sharing::unlist(ClassId id) {
 }
 
 void Sharing::dissolve(std::uint32_t number) {
+  forget_solution(number);
   Component& component = components_[number];
   for (const ClassId id : component.classes) classes_[id].component = no_id;
-  for (const CapacityId id : component.capacities) {
-    capacities_[id].used = load(id);
-    capacities_[id].component = no_id;
-  }
+  for (const CapacityId id : component.capacities) capacities_[id].component = no_id;
+  component.dirty.clear();
+  free_components_.push_back(number);
+}
+
+// Keeps only the loads of a component's solution.
+void Sharing::forget_solution(std::uint32_t number) {
+  Component& component = components_[number];
+  for (const CapacityId id : component.capacities) capacities_[id].used = load(id);
   memo_.hold(component.state, nullptr);
   if (component.solver_is_in != 0) component.solver.clear();
   component.solver_is_in = 0;
-  component.dirty.clear();
-  free_components_.push_back(number);
 }
 
 // Builds the component of all classes with members that share a capacity with class `seed`, directly or through other
@@ -401,6 +426,7 @@ void Sharing::find_start(std::uint32_t number) {
   memo_.hold(component.state, &memo_.start(memo_.structure(words_), variables, guesses_));
   component.dirty = component.classes;
   component.fresh = true;
+  component.outdated = false;
 }
 
 void Sharing::build_solver(Component& component) const {
@@ -446,6 +472,10 @@ const ShareMemo::Step& Sharing::next_step(Component& component) {
 void Sharing::solve(std::uint32_t number) {
   ++solves_;
   Component& component = components_[number];
+  if (component.outdated) {
+    forget_solution(number);
+    find_start(number);
+  }
   const ShareMemo::Step& step = next_step(component);
   const ShareMemo::State& state = *step.to;
   memo_.hold(component.state, step.to);
@@ -467,6 +497,7 @@ void Sharing::solve(std::uint32_t number) {
     const ClassId id = changed_[i];
     Class& c = classes_[id];
     c.solved_members = c.members;
+    c.changed = false;
     const double rate = state.rate(c.place);
     if (c.rate == rate && !c.dirty) continue;  // the timer of the class is still right
     advance(c);

@@ -52,12 +52,14 @@ struct CapacitySpec {
 struct Demand {
   CapacityId capacity = no_id;
   double per_work = 0;  // units of the capacity per unit of work, > 0
+  bool operator==(const Demand&) const = default;
 };
 
 // A unit of work adds `per_work` units to a meter.
 struct Metered {
   MeterId meter = no_id;
   double per_work = 0;
+  bool operator==(const Metered&) const = default;
 };
 
 struct ClassSpec {
@@ -93,6 +95,9 @@ class Sharing final : public Settler, public EventSink {
 
   CapacityId add_capacity(CapacitySpec spec);
   ClassId add_class(ClassSpec spec);
+  // Gives a class other numbers from now on, for example because the clock of its GPU has changed. This costs the same
+  // for any number of members, unlike moving them. Demands and meters must stay the same.
+  void change_class(ClassId id, ClassSpec spec);
 
   // Starts an activity of `work` units and returns its id. When the activity is done, calls sink.fire(payload). The id
   // may be reused from then on.
@@ -179,6 +184,7 @@ class Sharing final : public Settler, public EventSink {
     Time due;  // time that the timer is set to
     bool dirty = false;
     bool listed = false;     // in `active` of its capacities; may stay there without members until the next collect()
+    bool changed = false;    // by change_class(), since it was last solved
     std::uint64_t mark = 0;  // last collect() that visited it
     std::uint32_t component = no_id;  // the component that contains it as variable `place`
     std::uint32_t place = 0;
@@ -233,7 +239,8 @@ class Sharing final : public Settler, public EventSink {
     std::vector<ClassId> classes;
     std::vector<CapacityId> capacities;
     std::vector<ClassId> dirty;  // its classes that changed in this settlement
-    bool fresh = true;           // not solved since it was built
+    bool fresh = true;           // not solved since it was built or restarted
+    bool outdated = false;       // a class has changed, so the solver and the state have old numbers
   };
 
   // Returns the assumed rounding error of a class's virtual clock: 1e-15 of its value, plus the progress in 1e-15 s.
@@ -259,8 +266,11 @@ class Sharing final : public Settler, public EventSink {
   void unlist(ClassId id);
   void collect(ClassId seed);
   std::uint32_t kind(std::vector<double> numbers);
+  std::uint32_t kind_of(const ClassSpec& spec);
+  ClassSpec merged(ClassSpec spec) const;
   CapacityId stretched_by(const ClassSpec& spec) const;
   void find_start(std::uint32_t component);
+  void forget_solution(std::uint32_t component);
   void build_solver(Component& component) const;
   const ShareMemo::Step& next_step(Component& component);
   void dissolve(std::uint32_t component);

@@ -292,7 +292,17 @@ TEST(SharingProperty, MoreCapacityNeverLowersTheLowestLevel) {
   }
 }
 
-// Rates after arrivals, departures and moves equal those of a system that was built in the final state.
+// Returns a class with other numbers and the same demands.
+ClassSpec changed(Random& random, ClassSpec spec) {
+  spec.weight *= random.log_uniform(0.5, 2);
+  spec.bound *= random.log_uniform(0.5, 2);
+  spec.window *= random.log_uniform(0.5, 2);
+  spec.delay *= random.log_uniform(0.5, 2);
+  return spec;
+}
+
+// Rates after arrivals, departures, moves and changes of classes equal those of a system that was built in the final
+// state.
 TEST(SharingProperty, HistoryLeavesNoTrace) {
   Random random(17);
   for (int round = 0; round < 60; ++round) {
@@ -318,6 +328,10 @@ TEST(SharingProperty, HistoryLeavesNoTrace) {
         sharing.move(activity, static_cast<ClassId>(into));
         in = into;
       }
+      if (const std::size_t one = random.below(2 * s.classes.size()); one < s.classes.size()) {
+        s.classes[one] = changed(random, s.classes[one]);
+        sharing.change_class(static_cast<ClassId>(one), s.classes[one]);
+      }
       loop.settle();
       const Running fresh(s);
       for (ClassId i = 0; i < s.classes.size(); ++i) {
@@ -329,7 +343,15 @@ TEST(SharingProperty, HistoryLeavesNoTrace) {
   }
 }
 
-// Three copies of a system, in which members move at random, mostly in all copies at the same time. The memo of earlier
+// Returns the same class in a copy of its system, whose capacities begin at `first`.
+ClassSpec in_copy(ClassSpec spec, std::size_t first) {
+  for (Demand& demand : spec.demands) demand.capacity += static_cast<CapacityId>(first);
+  if (spec.latency_capacity != no_id) spec.latency_capacity += static_cast<CapacityId>(first);
+  return spec;
+}
+
+// Three copies of a system, in which members move and classes change at random, mostly in all copies at the same time.
+// The memo of earlier
 // solves must not change a bit of any rate or load. In every fiftieth system the copies differ, so that few look-ups
 // succeed; these rounds are so long that the memo switches itself off and on again.
 TEST(SharingProperty, WhatIsRememberedIsWhatIsSolved) {
@@ -349,11 +371,7 @@ TEST(SharingProperty, WhatIsRememberedIsWhatIsSolved) {
     for (std::size_t copy = 0; copy < copies; ++copy) {
       for (Sharing* sharing : {&remembering, &forgetful}) {
         for (const CapacitySpec& spec : s.capacities) sharing->add_capacity(spec);
-        for (ClassSpec spec : s.classes) {
-          for (Demand& demand : spec.demands) demand.capacity += static_cast<CapacityId>(copy * capacities);
-          if (spec.latency_capacity != no_id) spec.latency_capacity += static_cast<CapacityId>(copy * capacities);
-          sharing->add_class(spec);
-        }
+        for (const ClassSpec& spec : s.classes) sharing->add_class(in_copy(spec, copy * capacities));
       }
       for (ClassId i = 0; i < classes; ++i) {
         for (std::uint32_t m = 0; m < s.members[i] % (differ ? 40 : 5); ++m) {
@@ -376,6 +394,13 @@ TEST(SharingProperty, WhatIsRememberedIsWhatIsSolved) {
         for (Sharing* sharing : {&remembering, &forgetful})
           sharing->move(id, into + static_cast<ClassId>(copy) * classes);
         in = into;
+      }
+      if (random.below(8) > 0) continue;
+      const auto one = static_cast<ClassId>(random.below(classes));
+      const ClassSpec spec = changed(random, s.classes[one]);
+      for (std::size_t copy = 0; copy < (alike ? copies : 1); ++copy) {
+        for (Sharing* sharing : {&remembering, &forgetful})
+          sharing->change_class(one + static_cast<ClassId>(copy) * classes, in_copy(spec, copy * capacities));
       }
     }
     EXPECT_EQ(remembering.solves(), forgetful.solves());

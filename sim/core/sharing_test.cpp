@@ -348,6 +348,38 @@ TEST_F(SharingTest, ManyMovesLeaveNothingBehind) {
 
 // --- Instants ------------------------------------------------------------------------------------------------------
 
+// Two members of one class run at 1/ps until 100 ps, and at 1/2 per ps from then on.
+TEST_F(SharingTest, AChangedClassKeepsItsMembersAndTheirWork) {
+  const ClassId c = bounded(per_ps);
+  start(c, 150, 1);
+  start(c, 300, 2);
+  at(100, [&] { sharing.change_class(c, {.bound = per_ps / 2}); });
+  run();
+  EXPECT_THAT(ends, ElementsAre(Pair(1, 200), Pair(2, 500)));
+}
+
+// A class with a weight of 3 instead of 1 leaves a quarter of the capacity to its neighbour, from 100 ps on.
+TEST_F(SharingTest, AChangedClassTakesFromItsNeighbours) {
+  const CapacityId k = capacity(4 * per_ps);
+  const ClassId c = of({{k, 1}});
+  start(c, 800, 1);
+  start(of({{k, 1}}), 300, 2);
+  at(100, [&] { sharing.change_class(c, {.demands = {{k, 1}}, .weight = 3}); });
+  run();
+  EXPECT_THAT(ends, ElementsAre(Pair(2, 200), Pair(1, 275)));
+}
+
+TEST_F(SharingTest, AClassWithoutMembersMayChange) {
+  const CapacityId k = capacity(4 * per_ps);
+  const ClassId c = of({{k, 1}});
+  start(of({{k, 1}}), 400, 1);
+  start(c, 100, 2);  // until 50 ps
+  at(60, [&] { sharing.change_class(c, {.demands = {{k, 1}}, .weight = 3}); });
+  at(100, [&] { start(c, 60, 3); });
+  run();
+  EXPECT_THAT(ends, ElementsAre(Pair(2, 50), Pair(3, 120), Pair(1, 140)));
+}
+
 TEST_F(SharingTest, ZeroWorkEndsInItsInstant) {
   const ClassId c = of({{capacity(per_ps), 1}});
   at(70, [&] { start(c, 0, 1); });
@@ -667,6 +699,8 @@ TEST_F(SharingTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(sharing.add_class({.demands = {{link, 1}}, .weight = 1, .window = 1}), InvariantError);
   EXPECT_THROW(sharing.add_class({.demands = {}, .bound = 1, .latency_capacity = 9}), InvariantError);
   const ClassId c = of({{link, 1}});
+  EXPECT_THROW(sharing.change_class(c, {.demands = {{link, 2}}, .weight = 1}), InvariantError);
+  EXPECT_THROW(sharing.change_class(c, {.demands = {{link, 1}}}), InvariantError);
   EXPECT_THROW(start(c, -1, 0), InvariantError);
   EXPECT_THROW(start(c, inf, 0), InvariantError);
   start(c, 1e9, 0);

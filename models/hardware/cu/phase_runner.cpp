@@ -11,7 +11,7 @@ namespace moire::cu {
 
 namespace {
 
-// Step of Clock::share. Without steps, every workgroup that starts or ends would move all others to new classes. Rates
+// Step of Clock::share. Without steps, every workgroup that starts or ends would change all classes of its GPU. Rates
 // are proportional to the clock, so their relative error is at most one step.
 constexpr double clock_step = 0.01;
 // The bytes in flight at a port count in steps of port_queue / port_steps. Smaller changes hardly affect workgroups.
@@ -38,7 +38,7 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
       by_age_(compute.younger_matrix_share < 1) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
-  in_step_.resize(units_.size() / cus_);
+  gpus_.resize(units_.size() / cus_);
   if (compute.matrix_clock) clocks_.resize(std::size_t{site.ranks()} * site.copies("clock"));
   if (compute.port_queue || compute.load_per_group) add_paths();
   for (part::Rank rank = 0; rank < site.ranks() && !site.uneven().clock.empty(); ++rank)
@@ -126,38 +126,31 @@ void PhaseRunner::set_clocks() {
     if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < clock_step)) continue;
     clock.share = share;
     if (auto* meters = site_.find<part::Meters>()) meters->clock_left(number % site_.ranks(), share);
-    // Updates the CUs with this clock. If queues have their own CUs but share the clock, these are CUs of every queue.
-    const auto step_to_next = static_cast<std::uint32_t>(clocks_.size()) * cus_;
-    for (std::uint32_t first = number * cus_; first < units_.size(); first += step_to_next) {
-      for (std::uint32_t at = first; at < first + cus_; ++at) {
-        units_[at].load.clock = share;
-        mark_changed(at);
-      }
-    }
+    // If queues have their own CUs but share the clock, these are CUs of every queue.
+    for (std::uint32_t gpu = number; gpu < gpus_.size(); gpu += static_cast<std::uint32_t>(clocks_.size()))
+      mark_gpu(gpu);
   }
   changed_clocks_.clear();
 }
 
-void PhaseRunner::count_in_step(std::uint32_t unit, int sign) {
-  units_[unit].in_step += static_cast<std::uint32_t>(sign);
-  const std::uint32_t gpu = unit / cus_;
-  InStep& in_step = in_step_[gpu];
-  in_step.active += static_cast<std::uint32_t>(sign);
-  if (!in_step.changed) changed_in_step_.push_back(gpu);
-  in_step.changed = true;
+// Updates the numbers of the classes of GPUs whose clock has changed or whose workgroups that load in step.
+void PhaseRunner::follow_gpus() {
+  for (const std::uint32_t number : changed_gpus_) {
+    Gpu& gpu = gpus_[number];
+    gpu.changed = false;
+    gpu.told = gpu.in_step;
+    std::erase_if(gpu.classes, [this](core::ClassId id) {
+      made_[id].listed = site_.sharing().members(id) > 0;
+      if (made_[id].listed) refresh(id);
+      return !made_[id].listed;
+    });
+  }
+  changed_gpus_.clear();
 }
 
-void PhaseRunner::tell_in_step() {
-  for (const std::uint32_t gpu : changed_in_step_) {
-    InStep& in_step = in_step_[gpu];
-    in_step.changed = false;
-    if (in_step.told == in_step.active) continue;
-    in_step.told = in_step.active;
-    for (std::uint32_t at = gpu * cus_; at < (gpu + 1) * cus_; ++at) {
-      if (units_[at].in_step > 0) mark_changed(at);
-    }
-  }
-  changed_in_step_.clear();
+void PhaseRunner::mark_gpu(std::uint32_t gpu) {
+  if (!gpus_[gpu].changed) changed_gpus_.push_back(gpu);
+  gpus_[gpu].changed = true;
 }
 
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
@@ -199,12 +192,15 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
   if (shape.read + shape.write + shape.peer_write + shape.peer_read > 0)
     unit.load.in_flight += sign * shape.in_flight.value;
   if (computes(shape)) unit.load.computing += static_cast<std::uint32_t>(sign);
-  if (shape.held_each > 0) count_in_step(at, sign);
+  if (shape.held_each > 0) {
+    gpus_[at / cus_].in_step += static_cast<std::uint32_t>(sign);
+    mark_gpu(at / cus_);
+  }
   if (shape.power > 0 && !clocks_.empty()) {
     // Workgroups of one CU take turns on its arithmetic units, so together they draw at most the power of one CU (1).
     const double before = std::min(1.0, unit.power);
     unit.power += sign * shape.power;
-    const std::uint32_t number = clock_of(occupant);
+    const std::uint32_t number = clock_of(occupant.shape, occupant.rank);
     Clock& clock = clocks_[number];
     clock.power += std::min(1.0, unit.power) - before;
     if (!clock.changed) changed_clocks_.push_back(number);
@@ -266,12 +262,12 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
     place[id] = of.size();
     of.push_back(id);
   }
-  for (core::ClassId id = 0; id < keys_.size(); ++id) {
-    const Key& key = keys_[id];
+  for (core::ClassId id = 0; id < made_.size(); ++id) {
+    const Key& key = made_[id].key;
     const ShapeId original = originals_[key.shape];
     if (key.rank != rank || original < first || original >= first + count) continue;
     const auto made = classes_.find(key);
-    if (made == classes_.end() || *made != id) continue;  // a class of another part, whose keys_ entry is unused
+    if (made == classes_.end() || *made != id) continue;  // a class of another part, whose entry is unused
     for (const core::Demand& demand : sharing.spec(id).demands) {
       for (const part::Rank other : others)
         sharing.serve(own[other].at(place[demand.capacity]), demand.per_work * sharing.done(id));
@@ -299,12 +295,11 @@ void PhaseRunner::share_arithmetic(const Unit& unit) {
 void PhaseRunner::settle() {
   core::Sharing& sharing = site_.sharing();
   set_clocks();
-  tell_in_step();
+  follow_gpus();
   if (!paths_.empty()) share_paths();
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
-    unit.load.in_step = unit.in_step > 0 ? in_step_[at / cus_].told : 0;
     // The load may be the same although other workgroups are now the oldest.
     const bool by_age = by_age_ && unit.load.computing > 1;
     if (unit.load == unit.applied && !by_age) continue;
@@ -316,7 +311,7 @@ void PhaseRunner::settle() {
   for (const Starting& starting : starting_) {
     Occupant& occupant = occupants_[starting.seat];
     const CuLoad& load = units_[unit_of(occupant)].load;
-    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0, load.clock};
+    const CuLoad alone{.in_flight = shapes_[occupant.shape].in_flight.value, .computing = 1};
     const core::ClassId into = class_for(occupant, occupant.present ? load : alone);
     if (occupant.loads_first && arrivals_[occupant.shape] > 0) fill(occupant, sharing.spec(into), starting.amount);
     occupant.activity = sharing.start(into, starting.amount, *this, starting.seat);
@@ -405,35 +400,68 @@ core::ClassId PhaseRunner::class_for(Occupant& occupant, CuLoad load) {
 
 core::ClassId PhaseRunner::class_for(ShapeId shape, part::Rank rank, part::Rank peer, const CuLoad& load,
                                      LastClasses& last) {
-  const Key key{.shape = shape,
-                .rank = rank,
-                .peer = peer,
-                .computing = load.computing,
-                .computing_share = load.computing_share,
-                .in_flight = load.in_flight,
-                .port_share = load.port_share,
-                .group_in_flight = load.group_in_flight,
-                .clock = load.clock,
-                .held = held_for(shapes_[shape], load.in_step)};
+  const core::ClassId id = find({.shape = shape,
+                                 .rank = rank,
+                                 .peer = peer,
+                                 .computing = load.computing,
+                                 .computing_share = load.computing_share,
+                                 .in_flight = load.in_flight,
+                                 .port_share = load.port_share,
+                                 .group_in_flight = load.group_in_flight},
+                                last);
+  if (follows_gpu(shape) && !made_[id].listed) {
+    refresh(id);
+    gpus_[gpu_of(shape, rank)].classes.push_back(id);
+    made_[id].listed = true;
+  }
+  return id;
+}
+
+core::ClassId PhaseRunner::find(const Key& key, LastClasses& last) {
   for (const core::ClassId one : last) {
-    if (one != core::no_id && keys_[one] == key) return one;
+    if (one != core::no_id && made_[one].key == key) return one;
   }
   // The workgroups of many CUs often move to one class, one after the other.
-  if (found_last_ != core::no_id && keys_[found_last_] == key) {
-    last = {found_last_, last[0]};
-    return found_last_;
-  }
-  if (const auto found = classes_.find(key); found != classes_.end()) {
-    found_last_ = *found;
-  } else {
-    found_last_ = site_.sharing().add_class(
-        phase_class(compute_of(rank), site_, shapes_[shape], rank, peer, load, queues_[shape]));
-    keys_.resize(found_last_ + 1);
-    keys_[found_last_] = key;
-    classes_.insert(found_last_);
+  if (found_last_ == core::no_id || made_[found_last_].key != key) {
+    const auto found = classes_.find(key);
+    found_last_ = found != classes_.end() ? *found : make(key);
   }
   last = {found_last_, last[0]};
   return found_last_;
+}
+
+core::ClassId PhaseRunner::make(const Key& key) {
+  const CuLoad load = load_now(key);
+  const core::ClassId id = site_.sharing().add_class(spec_of(key, load));
+  made_.resize(id + 1);
+  made_[id] = {key, load.clock, held_for(shapes_[key.shape], load.in_step)};
+  classes_.insert(id);
+  return id;
+}
+
+CuLoad PhaseRunner::load_now(const Key& key) const {
+  return {.in_flight = key.in_flight,
+          .computing = key.computing,
+          .port_share = key.port_share,
+          .group_in_flight = key.group_in_flight,
+          .clock = clocks_.empty() ? 1 : clocks_[clock_of(key.shape, key.rank)].share,
+          .computing_share = key.computing_share,
+          .in_step = gpus_[gpu_of(key.shape, key.rank)].told};
+}
+
+core::ClassSpec PhaseRunner::spec_of(const Key& key, const CuLoad& load) const {
+  return phase_class(compute_of(key.rank), site_, shapes_[key.shape], key.rank, key.peer, load, queues_[key.shape]);
+}
+
+// Gives a class the numbers for the present state of its GPU.
+void PhaseRunner::refresh(core::ClassId id) {
+  Made& made = made_[id];
+  const CuLoad load = load_now(made.key);
+  const double held = held_for(shapes_[made.key.shape], load.in_step);
+  if (made.clock == load.clock && made.held == held) return;
+  made.clock = load.clock;
+  made.held = held;
+  site_.sharing().change_class(id, spec_of(made.key, load));
 }
 
 std::size_t PhaseRunner::hash(const Key& key) {
@@ -441,8 +469,7 @@ std::size_t PhaseRunner::hash(const Key& key) {
   for (const std::uint64_t part :
        {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
         std::bit_cast<std::uint64_t>(key.computing_share), std::bit_cast<std::uint64_t>(key.in_flight),
-        std::bit_cast<std::uint64_t>(key.port_share), std::bit_cast<std::uint64_t>(key.group_in_flight),
-        std::bit_cast<std::uint64_t>(key.clock), std::bit_cast<std::uint64_t>(key.held)}) {
+        std::bit_cast<std::uint64_t>(key.port_share), std::bit_cast<std::uint64_t>(key.group_in_flight)}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
     h ^= h >> 29;
   }

@@ -1,5 +1,6 @@
 // Runs work phases of workgroups. Tracks what is active on every CU, and moves workgroups between classes of the
-// sharing law when the load of their CU changes.
+// sharing law when the load of their CU changes. Changes the classes of a GPU when its clock changes, or the number of
+// its workgroups that load in step.
 #pragma once
 
 #include <array>
@@ -68,7 +69,6 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     bool changed = false;
     double asked = 0;  // bytes in flight of this CU that are contained in Path::asked of its port and its group
     double power = 0;  // sum of PhaseShape::power over its workgroups
-    std::uint32_t in_step = 0;  // number of its workgroups that load in step
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
     std::vector<Seat> seats;  // of the workgroups that count towards its load, the oldest first
@@ -88,11 +88,12 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double share = 1;  // fraction of the highest clock
     bool changed = false;
   };
-  // The workgroups of a GPU that load in step.
-  struct InStep {
-    std::uint32_t active = 0;
-    std::uint32_t told = 0;  // value in the load of those of the GPU's CUs that have such workgroups
-    bool changed = false;
+  // What the classes of a GPU depend on besides the clock.
+  struct Gpu {
+    std::uint32_t in_step = 0;           // workgroups that load in step
+    std::uint32_t told = 0;              // value in its classes
+    bool changed = false;                // in_step or the clock
+    std::vector<core::ClassId> classes;  // with members, and some that had members
   };
   struct Key {
     ShapeId shape;
@@ -103,15 +104,20 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double in_flight;
     double port_share;
     double group_in_flight;
-    double clock;
-    double held;
     bool operator==(const Key&) const = default;
+  };
+  // A class. Its numbers change when the clock of its GPU changes or the workgroups that load in step.
+  struct Made {
+    Key key;
+    double clock = 1;
+    double held = 0;
+    bool listed = false;  // in Gpu::classes
   };
   // Hash and equality of classes by their keys, so that classes_ contains only their ids: large runs have millions.
   struct ByKey {
     using is_transparent = void;
-    const std::vector<Key>& keys;
-    const Key& key(core::ClassId id) const { return keys[id]; }
+    const std::vector<Made>& made;
+    const Key& key(core::ClassId id) const { return made[id].key; }
     static const Key& key(const Key& key) { return key; }
   };
   struct HashOfKey : ByKey {
@@ -135,19 +141,21 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
 
   // If a counterfactual run gives every queue its own CUs or clocks, units or clocks exist once per queue.
   std::uint32_t unit_of(const Occupant& occupant) const {
-    const part::Rank copy = own_cus_ ? queues_[occupant.shape] * site_.ranks() : 0;
-    return (copy + occupant.rank) * cus_ + occupant.cu;
+    return gpu_of(occupant.shape, occupant.rank) * cus_ + occupant.cu;
   }
-  std::uint32_t clock_of(const Occupant& occupant) const {
-    return (own_clock_ ? queues_[occupant.shape] * site_.ranks() : 0) + occupant.rank;
+  std::uint32_t clock_of(ShapeId shape, part::Rank rank) const {
+    return (own_clock_ ? queues_[shape] * site_.ranks() : 0) + rank;
+  }
+  std::uint32_t gpu_of(ShapeId shape, part::Rank rank) const {
+    return (own_cus_ ? queues_[shape] * site_.ranks() : 0) + rank;
   }
   static std::uint64_t kind_of(const Occupant& occupant) { return std::uint64_t{occupant.shape} << 32 | occupant.rank; }
   void add_load(const Occupant& occupant, int sign);
   void add_paths();
   void share_paths();
   void set_clocks();
-  void count_in_step(std::uint32_t unit, int sign);
-  void tell_in_step();
+  void follow_gpus();
+  void mark_gpu(std::uint32_t gpu);
   double port_share(const Path& port) const;
   double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
@@ -158,6 +166,12 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   Alike* alike_of(Unit& unit, std::size_t i);
   core::ClassId class_for(Occupant& occupant, CuLoad load);
   core::ClassId class_for(ShapeId shape, part::Rank rank, part::Rank peer, const CuLoad& load, LastClasses& last);
+  core::ClassId find(const Key& key, LastClasses& last);
+  core::ClassId make(const Key& key);
+  bool follows_gpu(ShapeId shape) const { return !clocks_.empty() || shapes_[shape].held_each > 0; }
+  CuLoad load_now(const Key& key) const;
+  void refresh(core::ClassId id);
+  core::ClassSpec spec_of(const Key& key, const CuLoad& load) const;
 
  protected:
   const CuArraySpec& compute_of(part::Rank rank) const { return slow_.empty() ? compute_ : slow_[rank]; }
@@ -182,13 +196,13 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<std::uint32_t> changed_paths_;
   std::vector<Clock> clocks_;
   std::vector<std::uint32_t> changed_clocks_;
-  std::vector<InStep> in_step_;  // by GPU, or by queue and GPU if every queue has its own CUs
-  std::vector<std::uint32_t> changed_in_step_;
+  std::vector<Gpu> gpus_;  // by GPU, or by queue and GPU if every queue has its own CUs
+  std::vector<std::uint32_t> changed_gpus_;
   std::vector<Starting> starting_;
   std::vector<Seat> alone_;  // scratch of move_all()
   std::vector<Occupant> occupants_;
-  std::vector<Key> keys_;  // by class
-  std::unordered_set<core::ClassId, HashOfKey, SameKey> classes_{0, HashOfKey{{keys_}}, SameKey{{keys_}}};
+  std::vector<Made> made_;  // by class
+  std::unordered_set<core::ClassId, HashOfKey, SameKey> classes_{0, HashOfKey{{made_}}, SameKey{{made_}}};
   core::ClassId found_last_ = core::no_id;  // in classes_
 };
 
