@@ -38,6 +38,7 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
       by_age_(compute.younger_matrix_share < 1) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
+  occupied_.resize(units_.size());
   gpus_.resize(units_.size() / cus_);
   if (compute.matrix_clock) clocks_.resize(std::size_t{site.ranks()} * site.copies("clock"));
   if (compute.port_queue || compute.load_per_group) add_paths();
@@ -105,10 +106,7 @@ void PhaseRunner::share_paths() {
     if (path.told == now) continue;
     path.told = now;
     for (std::uint32_t at = path.first_unit; at < path.last_unit; ++at) {
-      double& known = is_port ? units_[at].load.port_share : units_[at].load.group_in_flight;
-      if (known == now) continue;
-      known = now;
-      mark_changed(at);
+      if (occupied_[at]) mark_changed(at);
     }
   }
   changed_paths_.clear();
@@ -229,7 +227,11 @@ void PhaseRunner::start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part
               same_load ? occupant.computing_share : 0,
               &sink,
               payload};
-  if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
+  if (arrives) {
+    const std::uint32_t at = unit_of(occupant);
+    units_[at].seats.push_back(seat);
+    occupied_[at] = true;
+  }
   if (!same_load) add_load(occupant, 1);
   starting_.push_back({seat, amount});
 }
@@ -246,8 +248,10 @@ void PhaseRunner::leave(Seat seat) {
   if (seat >= occupants_.size() || !occupants_[seat].present) return;
   Occupant& occupant = occupants_[seat];
   add_load(occupant, -1);
-  std::vector<Seat>& seats = units_[unit_of(occupant)].seats;
+  const std::uint32_t at = unit_of(occupant);
+  std::vector<Seat>& seats = units_[at].seats;
   seats.erase(std::find(seats.begin(), seats.end(), seat));
+  occupied_[at] = !seats.empty();
   occupant.present = false;
 }
 
@@ -300,6 +304,8 @@ void PhaseRunner::settle() {
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
+    if (unit.port != no_place) unit.load.port_share = paths_[unit.port].told;
+    if (unit.group != no_place) unit.load.group_in_flight = paths_[unit.group].told;
     // The load may be the same although other workgroups are now the oldest.
     const bool by_age = by_age_ && unit.load.computing > 1;
     if (unit.load == unit.applied && !by_age) continue;

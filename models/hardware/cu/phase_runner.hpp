@@ -79,7 +79,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     std::uint32_t first_unit = 0;
     std::uint32_t last_unit = 0;
     double asked = 0;  // bytes in flight, sum over its CUs
-    double told = -1;  // value in the load of its CUs: CuLoad::port_share for a port, group_in_flight for a group
+    double told = -1;  // value for the load of its CUs: CuLoad::port_share for a port, group_in_flight for a group
     bool changed = false;
   };
   // The clock of a GPU, which matrix arithmetic lowers.
@@ -191,6 +191,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<ShapeId> originals_;     // by shape: the shape from which in_equal_batches() made it, or the shape itself
   std::map<std::pair<ShapeId, double>, ShapeId> batched_;  // by original and bytes of a batch
   std::vector<Unit> units_;
+  std::vector<bool> occupied_;  // by unit: it has workgroups that count towards its load
   std::vector<std::uint32_t> changed_;
   std::vector<Path> paths_;  // ports and groups
   std::vector<std::uint32_t> changed_paths_;
