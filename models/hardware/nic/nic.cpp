@@ -41,21 +41,31 @@ Time Nic::post(const Put& put) {
   puts_[index] = {put.destination, put.queue_pair, put.bytes, put.receiver, put.payload, put.flag, put.issuer};
   if (put.issuer == Issuer::gpu) {
     puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
+    if (thread_alone_) schedule_untold();
     thread_alone_ = false;
   }
   ++posted_;
-  if (put.after.ps > 0) {
-    calendar_.schedule(calendar_.now() + put.after, *this, pack(Step::told, index), component_);
+  const Time at = calendar_.now() + put.after;
+  if (put.after.ps == 0) {
+    told(index, at);
+  } else if (of_thread_.empty() || !thread_alone_) {
+    calendar_.schedule(at, *this, pack(Step::told, index), component_);
   } else {
-    told(index);
+    const auto later = [](Time time, const Untold& other) { return time < other.at; };
+    untold_.insert(std::upper_bound(untold_.begin(), untold_.end(), at, later), {index, at});
   }
   return calendar_.now() + spec_.wqe_build;
 }
 
+void Nic::told(std::uint32_t index, Time at) {
+  tell_until(at);
+  book(index, at);
+}
+
 // Reserves the put's time in its queue pair now, so that the queue pair serves puts in the order in which they were
 // posted.
-void Nic::told(std::uint32_t index) {
-  Time rings = calendar_.now() + spec_.wqe_build;
+void Nic::book(std::uint32_t index, Time at) {
+  Time rings = at + spec_.wqe_build;
   if (puts_[index].issuer == Issuer::proxy) {
     // All puts take the same time to reach the host thread, so it serves them in the order in which they were posted.
     proxy_free_ = std::max(rings + spec_.proxy_latency, proxy_free_) + spec_.proxy_time;
@@ -77,11 +87,25 @@ void Nic::told(std::uint32_t index) {
   calendar_.schedule(fetched, *this, pack(Step::fetched, index), component_);
 }
 
+void Nic::tell_until(Time at) {
+  while (!untold_.empty() && untold_.front().at <= at) {
+    const Untold next = untold_.front();
+    untold_.pop_front();
+    book(next.index, next.at);
+  }
+}
+
+void Nic::schedule_untold() {
+  tell_until(calendar_.now());
+  for (const Untold& put : untold_) calendar_.schedule(put.at, *this, pack(Step::told, put.index), component_);
+  untold_.clear();
+}
+
 void Nic::fire(std::uint64_t event) {
   const auto index = static_cast<std::uint32_t>(event);
   switch (static_cast<Step>(event >> 32)) {
     case Step::told:
-      return told(index);
+      return told(index, calendar_.now());
     case Step::fetched:
       return fetched(index);
     case Step::inject:
@@ -92,9 +116,10 @@ void Nic::fire(std::uint64_t event) {
 }
 
 void Nic::next_of_thread() {
+  tell_until(calendar_.now());
   inject(of_thread_.front().index);
   of_thread_.pop_front();
-  if (of_thread_.empty()) return;
+  if (of_thread_.empty()) return schedule_untold();
   const OfThread& next = of_thread_.front();
   calendar_.schedule(next.injects, *this, pack(Step::next_of_thread, next.index), component_);
 }

@@ -55,7 +55,10 @@ class Nic final : private core::EventSink {
  private:
   void fire(std::uint64_t event) override;
   void fires_next(std::uint64_t event) const override;
-  void told(std::uint32_t index);     // the issuing thread begins with the put
+  void told(std::uint32_t index, Time at);  // the issuing thread begins with the put at `at`, now or earlier
+  void tell_until(Time at);
+  void book(std::uint32_t index, Time at);
+  void schedule_untold();
   void fetched(std::uint32_t index);  // the work request has left its queue pair
   void next_of_thread();
   void inject(std::uint32_t index);  // the first payload byte arrives from memory; the network takes over
@@ -79,6 +82,13 @@ class Nic final : private core::EventSink {
     Time injects;
   };
   std::deque<OfThread> of_thread_;
+  // Puts that the thread begins later (Put::after), in this order. As long as earlier puts wait for their injection,
+  // told() may come late, because these puts are injected after the earlier ones. So they need no event.
+  struct Untold {
+    std::uint32_t index;
+    Time at;
+  };
+  std::deque<Untold> untold_;
   // A put that the network does not have yet.
   struct Posted {
     core::EndpointId destination;

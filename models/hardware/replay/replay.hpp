@@ -142,7 +142,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time waited{};     // time for which it has waited for flags so far
     double alone = 0;  // part of its work phase's amount whose panel bytes it loads itself, since caches evicted them
     program::FlagRef flag = program::no_flag;
-    std::uint32_t posted = 0;  // number of its posted phases that are not done
+    std::uint32_t posted = 0;              // number of its posted phases that are not done
     Time fence;                            // duration of its fence after the last of its posted phases
     Time raising;                          // when its thread that raises flags in turn is ready for the next flag
     std::uint32_t posted_by = UINT32_MAX;  // posted phases have a seat of their own: the seat that posted this one
@@ -268,7 +268,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void dispatch(std::uint32_t gpu);
   void request_turn(std::uint32_t gpu);
   void go_on(std::uint32_t workgroup);
-  void go_ahead(std::uint32_t workgroup, Time at);
+  void go_ahead(std::uint32_t workgroup, Time at, bool is_waiting = true);
   double lost_share(const Workgroup& wg, const program::Phase& phase);
   void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
   static void begin_delay(Workgroup& workgroup, const program::Phase& phase);

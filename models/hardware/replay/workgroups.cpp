@@ -200,8 +200,7 @@ void Replay::go_on(std::uint32_t id) {
         if (!gate_opens(phase)) break;
         const Time free = send(id, phase, now);
         if (free == now) break;
-        machine_.loop().calendar().schedule(free, *this, resume);
-        return;
+        return go_ahead(id, free, false);
       }
     }
   }
@@ -240,15 +239,14 @@ void Replay::begin_delay(Workgroup& wg, const Phase& phase) {
   wg.peer_bytes = 0;
 }
 
-void Replay::begin_wait(Workgroup& wg, const Phase& phase) {
-  wg.flag = phase.flag;
-}
+void Replay::begin_wait(Workgroup& wg, const Phase& phase) { wg.flag = phase.flag; }
 
-// Called when a workgroup waits for a flag and will notice at time `at`, now or later, that the flag has reached its
-// target. Executes the workgroup's next steps now, with their future times, as long as they are delays, waits and
-// signals, which depend only on flags. So these steps need no events. Work, puts and takes of queue items start at
-// their real time, because other workgroups compete for the same capacities and items.
-void Replay::go_ahead(std::uint32_t id, Time at) {
+// Called when the end `at` of a workgroup's present step is known, now or later: of a wait, or of a signal or put.
+// Executes the workgroup's next steps now, with their future times, as long as they are delays, signals and, after a
+// wait, further waits, which depend only on flags. So these steps need no events. Work, puts and takes of queue items
+// start at their real time, because other workgroups compete for the same capacities and items. So does a wait after a
+// step that is no wait, because it ends the workgroup's share in the load of its CU.
+void Replay::go_ahead(std::uint32_t id, Time at, bool is_waiting) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];
   while (wg.item == no_item) {
@@ -261,7 +259,7 @@ void Replay::go_ahead(std::uint32_t id, Time at) {
       begin_delay(wg, phase);
       at += phase.duration;
       end_phase(id, at);
-    } else if (phase.kind == Phase::Kind::wait) {
+    } else if (phase.kind == Phase::Kind::wait && is_waiting) {
       begin_phase(wg, phase.kind, at);
       begin_wait(wg, phase);
       const Time rises = flags_.reached(phase.flag, phase.target);

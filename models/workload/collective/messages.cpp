@@ -64,34 +64,12 @@ class MessagesBody final : public program::KernelBody {
       return true;
     }
     --step;
-    const std::uint32_t number = step / (parts * arguments_.chunks);
+    const std::uint32_t steps = parts * arguments_.chunks;  // of a batch
+    const std::uint32_t number = step / steps;
     if (number >= batches.size()) return false;
-    const Batch& batch = batches[number];
-    if (strand / 2 >= batch.size()) return true;
-    const Turn& turn = batch[strand / 2];
-    const std::uint32_t chunk = step % (parts * arguments_.chunks) / parts;
-    const std::uint32_t part = step % parts;
-    const auto first_shape = arguments_.first_shape[batch.size()];
-    if (turn.turn == 0) {
-      if (strand % 2 != 0 || chunk > 0 || part > 0) return true;
-      phase.kind = Phase::Kind::work;
-      phase.shape = static_cast<std::uint16_t>(first_shape + copy_own);
-      phase.amount = turn.bytes;
-      return true;
-    }
-    const bool sends = strand % 2 == 0;
-    const Rank peer = sends ? arguments_.turns.to(rank, turn.turn) : arguments_.turns.from(rank, turn.turn);
-    if (!arguments_.wraps && (sends ? peer < rank : peer > rank)) return true;
-    const MessageDeal& messages = arguments_.messages;
-    const double slot = reaches(rank, peer) ? messages.slot : messages.network_slot;
-    const double bytes = std::min(slot, turn.bytes - chunk * slot);
-    if (bytes <= 0) return true;  // this share takes fewer slots than the largest share
-    const Turning at{turn, (turn.turn - 1) * messages.shares + turn.share, chunk, slot, bytes, first_shape};
-    if (sends) {
-      send_step(peer, rank, at, part, phase);
-    } else {
-      receive_step(peer, rank, at, part, phase);
-    }
+    const std::uint32_t of_batch = step % steps;
+    // Steps that do nothing are skipped, up to the last step of the chunk or of the batch.
+    if (!turn_step(rank, batches[number], strand, of_batch, phase)) phase.skipped = steps - 1 - of_batch;
     return true;
   }
 
@@ -106,6 +84,40 @@ class MessagesBody final : public program::KernelBody {
     double bytes;
     std::uint16_t first_shape;
   };
+
+  // Sets `phase` to the next step of a strand's turn at or after `step`, or to the last step of its chunk if all until
+  // then do nothing. Returns false if no step of the batch is left.
+  bool turn_step(Rank rank, const Batch& batch, std::uint32_t strand, std::uint32_t step, Phase& phase) const {
+    if (strand / 2 >= batch.size()) return false;
+    const Turn& turn = batch[strand / 2];
+    const auto first_shape = arguments_.first_shape[batch.size()];
+    if (turn.turn == 0) {
+      if (strand % 2 != 0 || step > 0) return false;
+      phase.kind = Phase::Kind::work;
+      phase.shape = static_cast<std::uint16_t>(first_shape + copy_own);
+      phase.amount = turn.bytes;
+      return true;
+    }
+    const bool sends = strand % 2 == 0;
+    const Rank peer = sends ? arguments_.turns.to(rank, turn.turn) : arguments_.turns.from(rank, turn.turn);
+    if (!arguments_.wraps && (sends ? peer < rank : peer > rank)) return false;
+    const MessageDeal& messages = arguments_.messages;
+    const double slot = reaches(rank, peer) ? messages.slot : messages.network_slot;
+    const std::uint32_t chunk = step / parts;
+    const double bytes = std::min(slot, turn.bytes - chunk * slot);
+    if (bytes <= 0) return false;  // this share takes fewer slots than the largest share
+    const Turning at{turn, (turn.turn - 1) * messages.shares + turn.share, chunk, slot, bytes, first_shape};
+    for (std::uint32_t part = step % parts; part < parts; ++part) {
+      if (sends) {
+        send_step(peer, rank, at, part, phase);
+      } else {
+        receive_step(peer, rank, at, part, phase);
+      }
+      phase.skipped = part - step % parts;
+      if (phase.kind != Phase::Kind::nothing) break;
+    }
+    return true;
+  }
 
   bool reaches(Rank a, Rank b) const { return arguments_.reach.stores(a, b); }
   // True for low latency within a node: the receiver sees every line as it arrives, and works while the sender sends.
@@ -128,7 +140,8 @@ class MessagesBody final : public program::KernelBody {
   static std::uint32_t credits(const Turning& at) { return 2 * at.turn.share + 1; }
 
   void send_step(Rank to, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
-    const Rank relay = arguments_.relays.of_message(rank, to);
+    if (part == 2 && !line_by_line(rank, to)) return;
+    const Rank relay = part < 2 ? program::no_rank : arguments_.relays.of_message(rank, to);
     const bool relayed = relay != program::no_rank;
     switch (part) {
       case 0:
@@ -143,8 +156,7 @@ class MessagesBody final : public program::KernelBody {
         phase.duration = arguments_.send_overhead;
         return;
       case 2:
-        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, data(at), relay, phase);
-        return;
+        return tell(rank, to, arguments_.filled.at(to, at.flag), 0, data(at), relay, phase);
       case 3:
         phase.kind = Phase::Kind::work;
         phase.shape =
