@@ -160,6 +160,7 @@ ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t q
   arrivals_.push_back(first_arrival(compute_, site_, shapes_.back(), queue));
   pipe_.expect(arrivals_.back());
   originals_.push_back(static_cast<ShapeId>(shapes_.size() - 1));
+  last_batched_.emplace_back();
   return originals_.back();
 }
 
@@ -167,6 +168,13 @@ ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t q
 // left for it, so the phase is divided into equal batches: `amount` units take as many batches of at most `in_flight`
 // bytes as are necessary.
 ShapeId PhaseRunner::in_equal_batches(ShapeId shape, double amount) {
+  if (const Batched& last = last_batched_[shape]; last.amount == amount) return last.shape;
+  const ShapeId batched = find_batched(shape, amount);
+  last_batched_[shape] = {amount, batched};
+  return batched;
+}
+
+ShapeId PhaseRunner::find_batched(ShapeId shape, double amount) {
   const program::PhaseShape& of = shapes_[shape];
   const double loaded = amount * (of.read - of.dependent_read + of.peer_read);
   if (of.pipelined || loaded <= 0) return shape;

@@ -149,6 +149,10 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::uint32_t gpu_of(ShapeId shape, part::Rank rank) const {
     return (own_cus_ ? queues_[shape] * site_.ranks() : 0) + rank;
   }
+  struct Batched {
+    double amount = -1;
+    ShapeId shape = 0;
+  };
   static std::uint64_t kind_of(const Occupant& occupant) { return std::uint64_t{occupant.shape} << 32 | occupant.rank; }
   void add_load(const Occupant& occupant, int sign);
   void add_paths();
@@ -161,6 +165,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void mark_changed(std::uint32_t unit);
   void share_arithmetic(const Unit& unit);
   ShapeId in_equal_batches(ShapeId shape, double amount);
+  ShapeId find_batched(ShapeId shape, double amount);
   void fill(Occupant& occupant, const core::ClassSpec& spec, double amount);
   void move_all(Unit& unit, part::Rank rank);
   Alike* alike_of(Unit& unit, std::size_t i);
@@ -190,6 +195,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<double> arrivals_;       // by shape: first_arrival()
   std::vector<ShapeId> originals_;     // by shape: the shape from which in_equal_batches() made it, or the shape itself
   std::map<std::pair<ShapeId, double>, ShapeId> batched_;  // by original and bytes of a batch
+  std::vector<Batched> last_batched_;                      // by shape: the last result of in_equal_batches()
   std::vector<Unit> units_;
   std::vector<bool> occupied_;  // by unit: it has workgroups that count towards its load
   std::vector<std::uint32_t> changed_;

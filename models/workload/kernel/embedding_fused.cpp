@@ -37,8 +37,6 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::uint32_t queue_pairs = 1;
     program::FlagBlock ready;       // by source: counts ready workgroups (same node) or arrived slices (other node)
     program::FlagBlock slice_done;  // by destination and slice: counts finished tasks
-
-    std::int64_t slices() const { return (tasks + tasks_per_slice - 1) / tasks_per_slice; }
   };
   enum Shape : std::uint16_t {
     keep,
@@ -55,7 +53,12 @@ class FusedEmbeddingBody final : public program::KernelBody {
     return physical * (static_cast<double>(sizeof(Release) * a.reach.peers()) * lists + sizeof(std::int64_t) * a.ranks);
   }
 
-  explicit FusedEmbeddingBody(Arguments arguments) : arguments_(arguments) {
+  static std::int64_t slices(const Arguments& a) { return (a.tasks + a.tasks_per_slice - 1) / a.tasks_per_slice; }
+
+  explicit FusedEmbeddingBody(Arguments arguments)
+      : arguments_(arguments),
+        slices_(slices(arguments)),
+        full_blocks_(arguments.blocks * arguments.bags == arguments.samples) {
     if (arguments_.reach.peers() > 0) list_releases();
   }
 
@@ -87,11 +90,12 @@ class FusedEmbeddingBody final : public program::KernelBody {
       if (at < 2) return true;
       at -= 2;
     }
-    const std::int64_t own_tasks = tasks_before(workgroup, arguments_.tasks * arguments_.ranks);
-    if (at < 2 * (own_tasks - done)) {
-      task_step(rank, workgroup + (done + at / 2) * arguments_.physical, at % 2, phase);
+    const std::int64_t all = arguments_.tasks * arguments_.ranks;
+    if (const std::int64_t number = workgroup + (done + at / 2) * arguments_.physical; number < all) {
+      task_step(rank, node, number, at % 2, phase);
       return true;
     }
+    const std::int64_t own_tasks = tasks_before(workgroup, all);
     return poll_step(rank, workgroup + (at - 2 * (own_tasks - done)) * arguments_.physical, phase);
   }
 
@@ -164,7 +168,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     // slices_in_turn: the peers' slices come in turn, so that all links work at once. The rank's own tasks come last.
     if (number >= peers * arguments_.tasks) return {rank, number - peers * arguments_.tasks};
     // Number of tasks for one peer before the tasks of its last slice.
-    const std::int64_t before_last = (arguments_.slices() - 1) * arguments_.tasks_per_slice;
+    const std::int64_t before_last = (slices_ - 1) * arguments_.tasks_per_slice;
     std::int64_t slice_tasks = arguments_.tasks_per_slice;
     std::int64_t base = number / (slice_tasks * peers) * slice_tasks;
     std::int64_t in_round = number % (slice_tasks * peers);
@@ -174,7 +178,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
       in_round = number - before_last * peers;
     }
     const auto turn = static_cast<Rank>(in_round / slice_tasks);
-    return {(rank + 1 + turn) % arguments_.ranks, base + in_round % slice_tasks};
+    const Rank to = rank + 1 + turn;  // below 2 x ranks
+    return {to < arguments_.ranks ? to : to - arguments_.ranks, base + in_round % slice_tasks};
   }
 
   void fence_step(Phase& phase) const {
@@ -187,9 +192,12 @@ class FusedEmbeddingBody final : public program::KernelBody {
     phase.flag = arguments_.ready.at(peer, rank);
   }
 
-  void task_step(Rank rank, std::int64_t number, std::int64_t part, Phase& phase) const {
+  // `node`: the first rank of the rank's node.
+  void task_step(Rank rank, Rank node, std::int64_t number, std::int64_t part, Phase& phase) const {
     const auto [to, within] = task_at(rank, number);
-    const bool stores = arguments_.reach.stores(rank, to);
+    // As Reach::stores(), without divisions. If `to` is below `node`, the difference is a large number.
+    const Rank peers = arguments_.reach.peers();
+    const bool stores = to == rank || (peers > 0 && to - node <= peers);
     phase.peer = to;
     if (part == 0) {
       phase.kind = Phase::Kind::work;
@@ -212,7 +220,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
       phase.queue_pair = static_cast<std::uint32_t>(slice) % arguments_.queue_pairs;
       phase.bytes = Bytes{static_cast<double>(bags_before(last) - bags_before(first)) * arguments_.vector_bytes};
       if (last - first > 1) {
-        phase.gate = arguments_.slice_done.at(rank, static_cast<std::uint32_t>(to * arguments_.slices() + slice));
+        phase.gate = arguments_.slice_done.at(rank, static_cast<std::uint32_t>(to * slices_ + slice));
         phase.gate_target = last - first;
       }
     }
@@ -220,11 +228,13 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   // Returns the number of samples of a task. The last block of a table may be short.
   std::int64_t bags_of(std::int64_t task) const {
+    if (full_blocks_) return arguments_.bags;
     return std::min(arguments_.bags, arguments_.samples - task % arguments_.blocks * arguments_.bags);
   }
 
   // Returns the number of samples of the first `tasks` tasks together.
   std::int64_t bags_before(std::int64_t tasks) const {
+    if (full_blocks_) return tasks * arguments_.bags;
     return tasks / arguments_.blocks * arguments_.samples + tasks % arguments_.blocks * arguments_.bags;
   }
 
@@ -235,11 +245,13 @@ class FusedEmbeddingBody final : public program::KernelBody {
     const Rank from = (rank + 1 + static_cast<Rank>(index)) % arguments_.ranks;
     phase.kind = Phase::Kind::wait;
     phase.flag = arguments_.ready.at(rank, from);
-    phase.target = arguments_.reach.stores(rank, from) ? arguments_.physical : arguments_.slices();
+    phase.target = arguments_.reach.stores(rank, from) ? arguments_.physical : slices_;
     return true;
   }
 
   Arguments arguments_;
+  std::int64_t slices_;  // of one destination
+  bool full_blocks_;     // no block is shorter than the others; most steps then take no division for their samples
   std::vector<Release> releases_;  // [rank][workgroup][number]
 };
 
@@ -301,11 +313,11 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   arguments.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
   const bool between_nodes = arguments.reach.peers() + 1 < ranks;
   if (between_nodes && arguments.tasks_per_slice > 1) {
-    arguments.slice_done =
-        build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(arguments.slices()) * ranks,
-                                 [name = kernel.name](Rank rank, std::uint32_t) {
-                                   return std::pair{rank, name};
-                                 }});
+    arguments.slice_done = build.program.add_flags(
+        {kernel.name + ".slice_done", static_cast<std::uint32_t>(FusedEmbeddingBody::slices(arguments)) * ranks,
+         [name = kernel.name](Rank rank, std::uint32_t) {
+           return std::pair{rank, name};
+         }});
   }
   core::need_memory(FusedEmbeddingBody::bytes(arguments), fmt::format("the fused kernels of {} ranks", ranks),
                     "simulate fewer nodes");
