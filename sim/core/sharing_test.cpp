@@ -353,7 +353,7 @@ TEST_F(SharingTest, AChangedClassKeepsItsMembersAndTheirWork) {
   const ClassId c = bounded(per_ps);
   start(c, 150, 1);
   start(c, 300, 2);
-  at(100, [&] { sharing.change_class(c, {.bound = per_ps / 2}); });
+  at(100, [&] { sharing.change_class(c, {.demands = {}, .bound = per_ps / 2}); });
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 200), Pair(2, 500)));
 }
