@@ -312,15 +312,15 @@ void ShareComponent::correct(std::uint32_t constraint) {
 // Finds all loads, latencies and rates by fixed-point iteration, because latencies depend on loads, and loads depend on
 // latencies.
 void ShareComponent::find_loads() {
-  corrected_ = growing_;
   for (const std::uint32_t i : growing_) {
     Constraint& k = constraints_[i];
     k.assumed = std::min(1.0, load_before(k));
     k.change = 0;
     k.damping = 1;
   }
-  for (int round = 0; round < max_rounds && !corrected_.empty(); ++round) {
-    for (const std::uint32_t i : corrected_) stretch(constraints_[i]);
+  double worst = 1;
+  for (int round = 0; round < max_rounds; ++round) {
+    for (const std::uint32_t i : growing_) stretch(constraints_[i]);
     if (round == 0 || !adjust()) {
       for (Variable& v : variables_) {
         if (v.stretched_by != UINT32_MAX && v.members > 0) limit(v);
@@ -328,20 +328,13 @@ void ShareComponent::find_loads() {
       fill();
       sum_loads();
     }
-    corrected_.clear();
-    for (const std::uint32_t i : growing_) {
-      const Constraint& k = constraints_[i];
-      if (std::abs(std::min(1.0, k.load) - k.assumed) >= load_tolerance) corrected_.push_back(i);
-    }
-    if (round + 1 < max_rounds) {
-      for (const std::uint32_t i : corrected_) correct(i);
-    }
+    worst = 0;
+    for (const std::uint32_t i : growing_)
+      worst = std::max(worst, std::abs(std::min(1.0, constraints_[i].load) - constraints_[i].assumed));
+    if (worst < load_tolerance) break;
+    for (const std::uint32_t i : growing_) correct(i);
   }
-  for (const std::uint32_t i : corrected_) {
-    const Constraint& k = constraints_[i];
-    MOIRE_INVARIANT(std::abs(std::min(1.0, k.load) - k.assumed) < 1e-5,
-                    "the loads and the latencies that depend on them do not converge");
-  }
+  MOIRE_INVARIANT(worst < 1e-5, "the loads and the latencies that depend on them do not converge");
 }
 
 bool ShareComponent::is_stretched(const Variable& v) const {
@@ -358,20 +351,9 @@ double ShareComponent::latency_share(const Variable& v) const {
 // are full and stop the same variables: no variable that uses a full capacity may have another rate, and no other
 // capacity may become full. Then the rates fulfil the sharing law. Returns false if a fill is necessary.
 bool ShareComponent::adjust() {
-  for (const std::uint32_t i : corrected_) {
-    if (!adjust_limits(i)) return false;
-  }
-  sum_loads();
-  return std::all_of(constraints_.begin(), constraints_.end(),
-                     [](const Constraint& k) { return k.full || k.load <= 1; });
-}
-
-bool ShareComponent::adjust_limits(std::uint32_t constraint) {
   const auto is_full = [this](const Use& use) { return constraints_[use.constraint].full; };
-  const Constraint& k = constraints_[constraint];
-  for (std::uint32_t l = k.first_listener; l < k.last_listener; ++l) {
-    Variable& v = variables_[listeners_[l]];
-    if (v.members == 0) continue;
+  for (Variable& v : variables_) {
+    if (v.stretched_by == UINT32_MAX || v.members == 0) continue;
     const double before = v.limit;
     limit(v);
     if (v.limit == before) continue;
@@ -382,7 +364,9 @@ bool ShareComponent::adjust_limits(std::uint32_t constraint) {
       v.rate = v.limit;
     }
   }
-  return true;
+  sum_loads();
+  return std::all_of(constraints_.begin(), constraints_.end(),
+                     [](const Constraint& k) { return k.full || k.load <= 1; });
 }
 
 void ShareComponent::sum_loads() {

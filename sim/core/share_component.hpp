@@ -130,7 +130,6 @@ class ShareComponent {
   void stretch(Constraint& k) const;
   void correct(std::uint32_t constraint);
   bool adjust();
-  bool adjust_limits(std::uint32_t constraint);
   void sum_loads();
   void sum_load(std::uint32_t constraint);
   double slope(std::uint32_t constraint) const;
