@@ -284,8 +284,8 @@ TEST(QueueNetwork, FlowsEnd) {
   EXPECT_EQ(run.network.open_flows(), 1);
 }
 
-// A chunk that has arrived is forgotten when later chunks of its flow arrive, although the flow never needs its
-// credits: each flow here sends 12 chunks, which together are smaller than its window.
+// The network forgets a chunk that has arrived as soon as a later chunk of its flow arrives. It does so even if no
+// chunk waits for the credits of the first one: here, the 12 chunks of each flow together are smaller than its window.
 TEST(QueueNetwork, ChunksThatHaveArrivedAreForgotten) {
   const Star topology(12, {48e9}, Time::from_ns(317));
   Bench run(topology);

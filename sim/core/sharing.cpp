@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "sim/core/invariant.hpp"
 
@@ -29,9 +30,10 @@ CapacityId Sharing::add_capacity(CapacitySpec spec) {
 }
 
 ClassId Sharing::add_class(ClassSpec spec) {
+  spec = merged(std::move(spec));
   classes_.emplace_back();
-  classes_.back().spec = merged(std::move(spec));
-  classes_.back().kind = kind_of(classes_.back().spec);
+  classes_.back().kind = kind_of(spec);
+  classes_.back().spec = std::move(spec);
   return static_cast<ClassId>(classes_.size() - 1);
 }
 

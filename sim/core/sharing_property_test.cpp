@@ -350,7 +350,8 @@ ClassSpec in_copy(ClassSpec spec, std::size_t first) {
   return spec;
 }
 
-// Three copies of a system, in which members move and classes change at random, mostly in all copies at the same time.
+// A system exists three times. Members move and classes change at random; in most cases the same happens in all three
+// copies at the same time.
 // The memo of earlier
 // solves must not change a bit of any rate or load. In every fiftieth system the copies differ, so that few look-ups
 // succeed; these rounds are so long that the memo switches itself off and on again.

@@ -124,7 +124,7 @@ void PhaseRunner::set_clocks() {
     if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < clock_step)) continue;
     clock.share = share;
     if (auto* meters = site_.find<part::Meters>()) meters->clock_left(number % site_.ranks(), share);
-    // If queues have their own CUs but share the clock, these are CUs of every queue.
+    // If every queue has CUs of its own but all queues share the clock, the GPU has an entry for each queue.
     for (std::uint32_t gpu = number; gpu < gpus_.size(); gpu += static_cast<std::uint32_t>(clocks_.size()))
       mark_gpu(gpu);
   }

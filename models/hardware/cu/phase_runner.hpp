@@ -113,7 +113,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double held = 0;
     bool listed = false;  // in Gpu::classes
   };
-  // Hash and equality of classes by their keys, so that classes_ contains only their ids: large runs have millions.
+  // Hash and equality of classes by their keys, so that classes_ contains only their ids: large runs have hundreds of
+  // thousands.
   struct ByKey {
     using is_transparent = void;
     const std::vector<Made>& made;
@@ -149,6 +150,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::uint32_t gpu_of(ShapeId shape, part::Rank rank) const {
     return (own_cus_ ? queues_[shape] * site_.ranks() : 0) + rank;
   }
+  // An argument of in_equal_batches() and its result.
   struct Batched {
     double amount = -1;
     ShapeId shape = 0;

@@ -56,9 +56,9 @@ class Nic final : private core::EventSink {
   void fire(std::uint64_t event) override;
   void fires_next(std::uint64_t event) const override;
   void told(std::uint32_t index, Time at);  // the issuing thread begins with the put at `at`, now or earlier
-  void tell_until(Time at);
+  void tell_until(Time at);                 // tells the puts of untold_ whose time has come
   void book(std::uint32_t index, Time at);
-  void schedule_untold();
+  void schedule_untold();             // makes events of untold_
   void fetched(std::uint32_t index);  // the work request has left its queue pair
   void next_of_thread();
   void inject(std::uint32_t index);  // the first payload byte arrives from memory; the network takes over

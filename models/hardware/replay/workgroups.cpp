@@ -241,11 +241,11 @@ void Replay::begin_delay(Workgroup& wg, const Phase& phase) {
 
 void Replay::begin_wait(Workgroup& wg, const Phase& phase) { wg.flag = phase.flag; }
 
-// Called when the end `at` of a workgroup's present step is known, now or later: of a wait, or of a signal or put.
-// Executes the workgroup's next steps now, with their future times, as long as they are delays, signals and, after a
-// wait, further waits, which depend only on flags. So these steps need no events. Work, puts and takes of queue items
-// start at their real time, because other workgroups compete for the same capacities and items. So does a wait after a
-// step that is no wait, because it ends the workgroup's share in the load of its CU.
+// Called when it is known at which time `at`, now or later, a workgroup's wait, signal or put ends. Executes the
+// workgroup's next steps now, with their future times, as long as they are delays, waits and signals, which depend only
+// on flags. So these steps need no events. Work, puts and takes of queue items start at their real time, because other
+// workgroups compete for the same capacities and items. While a workgroup waits, it does not count towards the load of
+// its CU. So a workgroup that does not wait yet (`is_waiting` is false) must begin a wait at its real time, too.
 void Replay::go_ahead(std::uint32_t id, Time at, bool is_waiting) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];

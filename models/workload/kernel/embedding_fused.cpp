@@ -195,7 +195,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
   // `node`: the first rank of the rank's node.
   void task_step(Rank rank, Rank node, std::int64_t number, std::int64_t part, Phase& phase) const {
     const auto [to, within] = task_at(rank, number);
-    // As Reach::stores(), without divisions. If `to` is below `node`, the difference is a large number.
+    // Reach::stores() without its divisions. The ranks of the node are `node` to `node` + peers. If `to` is below
+    // `node`, the unsigned difference wraps around, so it exceeds `peers`.
     const Rank peers = arguments_.reach.peers();
     const bool stores = to == rank || (peers > 0 && to - node <= peers);
     phase.peer = to;
