@@ -39,16 +39,27 @@ bool any_override(const Node& node) {
          std::any_of(node.entries.begin(), node.entries.end(), in_entry);
 }
 
-std::optional<double> number_in(const Node* node) {
+// The number of a value and its unit's dimension.
+struct Quantity {
+  double number = 0;
+  config::Dimension dimension = config::Dimension::ratio;
+};
+
+std::optional<Quantity> quantity_in(const Node* node) {
   const Node* value = value_in(node);
   if (value == nullptr || !value->is_scalar()) return std::nullopt;
   using config::Dimension;
   for (const Dimension dimension : {Dimension::ratio, Dimension::per_second, Dimension::bytes_per_second,
                                     Dimension::flop_per_second, Dimension::bytes, Dimension::time}) {
     double number = 0;
-    if (!config::parse_quantity(value->text, dimension, number)) return number;
+    if (!config::parse_quantity(value->text, dimension, number)) return Quantity{number, dimension};
   }
   return std::nullopt;
+}
+
+std::optional<double> number_in(const Node* node) {
+  const auto quantity = quantity_in(node);
+  return quantity ? std::optional(quantity->number) : std::nullopt;
 }
 
 // Returns the number of CUs in all groups of `groups` (cus = true), or the number of groups (cus = false).
@@ -65,10 +76,13 @@ std::optional<double> counted(const Node* groups, bool cus) {
   return sum;
 }
 
-std::optional<double> driver(const Node& node, std::string_view of) {
+std::optional<Quantity> driver(const Node& node, std::string_view of) {
   const bool cus = of == "gpu.compute.cus";
-  if (cus || of == "gpu.compute.group_count") return counted(at(node, "gpu.compute.groups"), cus);
-  return number_in(at(node, of));
+  if (cus || of == "gpu.compute.group_count") {
+    const auto count = counted(at(node, "gpu.compute.groups"), cus);
+    return count ? std::optional(Quantity{*count}) : std::nullopt;
+  }
+  return quantity_in(at(node, of));
 }
 
 bool is_true(const Node& node, std::string_view flag) {
@@ -149,8 +163,10 @@ Node with_what_follows(const Node& system, std::vector<std::string>& told) {
       if (!rule.only_where.empty() && !is_true(now, rule.only_where)) continue;
       const auto old_value = driver(before, rule.of);
       const auto new_value = driver(now, rule.of);
-      if (!old_value || !new_value || *old_value <= 0 || *new_value <= 0 || *old_value == *new_value) continue;
-      const double ratio = *new_value / *old_value;
+      // A value without its unit is an error at its own line; what follows it stays as it is.
+      if (!old_value || !new_value || old_value->dimension != new_value->dimension) continue;
+      if (old_value->number <= 0 || new_value->number <= 0 || old_value->number == new_value->number) continue;
+      const double ratio = new_value->number / old_value->number;
       factor *= rule.power > 0 ? ratio : 1 / ratio;
       with.push_back(last_words(rule.of));
     }
@@ -159,7 +175,7 @@ Node with_what_follows(const Node& system, std::vector<std::string>& told) {
     const std::string was = value->text;
     const std::string text = fmt::format("with {}", fmt::join(with, ", "));
     if (value->is_sequence()) {
-      resize_pattern(*value, static_cast<std::int64_t>(*driver(now, first.of)));
+      resize_pattern(*value, static_cast<std::int64_t>(driver(now, first.of)->number));
     } else if (number_in(value)) {
       value->text = scaled(was, factor);
       if (value->text == was) continue;

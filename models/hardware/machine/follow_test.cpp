@@ -51,6 +51,18 @@ TEST(Follow, RatesGoWithTheClock) {
   EXPECT_THAT(faster.told, Contains("compute.matrix_clock 2.55 GHz instead of 1.7 GHz, scaled with compute.clock"));
 }
 
+// The missing or wrong unit is the only error then, and not also the values that follow the clock.
+TEST(Follow, NothingFollowsAValueWithAnotherUnit) {
+  for (const std::string clock : {"1.2", "1.2 GB/s"}) {
+    config::Diagnostics diagnostics;
+    const auto overrides = config::parse_sets({"node.gpu.compute.clock=" + clock}, diagnostics);
+    const auto tree = config::load(support::source_dir() + "/configs/systems/4xh200.yaml", overrides, diagnostics);
+    std::vector<std::string> told;
+    with_what_follows(*tree, told);
+    EXPECT_THAT(told, IsEmpty()) << clock;
+  }
+}
+
 TEST(Follow, WhatTheSameChangesSayStands) {
   const Followed faster =
       with("4xh200.yaml", {"node.gpu.compute.clock=2.97 GHz", "node.gpu.compute.matrix_clock=1.7 GHz"});
