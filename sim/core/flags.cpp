@@ -23,6 +23,20 @@ void append(std::vector<Entry>& pool, std::uint32_t& last, std::uint32_t none, s
   last = at;
 }
 
+// Removes the first entry of a circular list and returns its index, whose content stays until it is used again.
+template <class Entry>
+std::uint32_t take_first(std::vector<Entry>& pool, std::vector<std::uint32_t>& free, std::uint32_t& last,
+                         std::uint32_t none) {
+  const std::uint32_t first = pool[last].next;
+  free.push_back(first);
+  if (first == last) {
+    last = none;
+  } else {
+    pool[last].next = pool[first].next;
+  }
+  return first;
+}
+
 }  // namespace
 
 FlagId Flags::add(std::uint32_t count, bool in_order) {
@@ -62,6 +76,7 @@ Time Flags::reached(FlagId id, std::int64_t target) const {
   const Flag* flag = find(id);
   if (flag == nullptr) return target <= 0 ? calendar_.now() : Time::max();
   if (flag->known < target) return Time::max();
+  if (!in_order(id)) return value(id) < target ? Time::max() : calendar_.now();
   if (flag->known == target || flag->coming == none) {
     return std::max(calendar_.now(), flag->known == target ? flag->last : Time{});
   }
@@ -82,44 +97,55 @@ Time Flags::reached(FlagId id, std::int64_t target) const {
 void Flags::raise(FlagId id, std::int64_t by) {
   MOIRE_INVARIANT(by > 0, "a flag can only rise");
   Flag& flag = flag_of(id);
-  MOIRE_INVARIANT(flag.last <= calendar_.now(),
+  MOIRE_INVARIANT(!in_order(id) || flag.last <= calendar_.now(),
                   "a flag rises now although an earlier call has raised it at a later time");
   flag.known += by;
-  flag.last = calendar_.now();
+  flag.last = std::max(flag.last, calendar_.now());
   tell(flag);
 }
 
 Time Flags::raise_at(FlagId id, Time at) {
-  if (!in_order(id)) {
+  if (at == Time::max()) throw EndOfTime();
+  Flag& flag = flag_of(id);
+  if (!in_order(id) && flag.waiters != none) {
     calendar_.schedule(at, *this, id, component_);
     return at;
   }
-  if (at == Time::max()) throw EndOfTime();
-  Flag& flag = flag_of(id);
   forget_past(flag);
-  if (flag.last > calendar_.now()) {
-    const std::uint32_t before = take(coming_, free_coming_);
-    coming_[before].at = flag.last;
-    append(coming_, flag.coming, none, before);
-  }
+  const Time rises = in_order(id) ? std::max(at, flag.last) : at;
+  if (flag.last > calendar_.now()) add_coming(flag, std::min(flag.last, rises));
   ++flag.known;
-  const Time rises = std::max(at, flag.last);
-  flag.last = rises;
+  flag.last = std::max(flag.last, rises);
   tell(flag);
   return rises;
+}
+
+void Flags::add_coming(Flag& flag, Time at) {
+  const std::uint32_t added = take(coming_, free_coming_);
+  coming_[added].at = at;
+  append(coming_, flag.coming, none, added);
+}
+
+// Turns all raises in the future into events.
+void Flags::make_events(FlagId id, Flag& flag) {
+  const Time now = calendar_.now();
+  for (; flag.last > now; flag.last = now) {
+    calendar_.schedule(flag.last, *this, id, component_);
+    --flag.known;
+  }
+  while (flag.coming != none) {
+    const std::uint32_t first = take_first(coming_, free_coming_, flag.coming, none);
+    if (coming_[first].at <= now) continue;
+    calendar_.schedule(coming_[first].at, *this, id, component_);
+    --flag.known;
+  }
 }
 
 // Removes raises in the past from the list `coming`.
 void Flags::forget_past(Flag& flag) {
   while (flag.coming != none) {
-    const std::uint32_t first = coming_[flag.coming].next;
-    if (coming_[first].at > calendar_.now()) return;
-    free_coming_.push_back(first);
-    if (first == flag.coming) {
-      flag.coming = none;
-    } else {
-      coming_[flag.coming].next = coming_[first].next;
-    }
+    if (coming_[coming_[flag.coming].next].at > calendar_.now()) return;
+    take_first(coming_, free_coming_, flag.coming, none);
   }
 }
 
@@ -149,9 +175,11 @@ void Flags::tell(Flag& flag) {
 
 void Flags::wait(FlagId id, std::int64_t target, FlagWaiter& waiter, std::uint64_t payload) {
   if (const Time at = reached(id, target); at != Time::max()) return waiter.reaches(payload, at);
+  Flag& flag = flag_of(id);
+  if (!in_order(id)) make_events(id, flag);
   const std::uint32_t at = take(parked_, free_parked_);
   parked_[at] = {target, &waiter, payload, none, 0};
-  park(flag_of(id), at);
+  park(flag, at);
 }
 
 void Flags::park(Flag& flag, std::uint32_t at) {

@@ -2,7 +2,8 @@
 //
 // The time of a raise is often known beforehand, because the store that raises the flag takes a fixed latency. If a
 // flag is `in_order`, a call of raise_at() never raises it before the raises of earlier calls. Its waiters therefore
-// learn at the call at which time their target will be reached, and the raise needs no event in the calendar.
+// learn at the call at which time their target will be reached, and the raise needs no event in the calendar. Any other
+// flag may be raised earlier by a later call. So its raises are events while somebody waits for it, but not before.
 #pragma once
 
 #include <array>
@@ -45,7 +46,7 @@ class Flags final : private EventSink {
   // flag never rises before the raises of earlier calls.
   Time raise_at(FlagId id, Time at);
   // Returns the time at which the flag reaches `target`: now if the flag has reached it, a later time if this time is
-  // known, else Time::max().
+  // known, else Time::max(). Only of an `in_order` flag a later time is known.
   Time reached(FlagId id, std::int64_t target) const;
   // Calls waiter.reaches() once it is known when the flag reaches `target`. If this time is known already, the call
   // comes before wait() returns.
@@ -64,7 +65,7 @@ class Flags final : private EventSink {
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
   struct Flag {
-    std::int64_t known = 0;  // value after all raises that are known
+    std::int64_t known = 0;  // value after all raises that are known and no events
     Time last;               // time of the latest of these raises
     // Two circular lists. Each field is the index of the list's last entry, and the successor of the last entry is the
     // first entry.
@@ -90,6 +91,8 @@ class Flags final : private EventSink {
   Flag& flag_of(FlagId id);
   const Flag* find(FlagId id) const { return pages_[id / page] ? &(*pages_[id / page])[id % page] : nullptr; }
   bool in_order(FlagId id) const { return (in_order_[id / page] >> id % page & 1) != 0; }
+  void add_coming(Flag& flag, Time at);
+  void make_events(FlagId id, Flag& flag);
   void park(Flag& flag, std::uint32_t at);
   void tell(Flag& flag);
   void forget_past(Flag& flag);

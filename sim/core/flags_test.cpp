@@ -172,6 +172,62 @@ TEST_F(FlagsTest, InOrderIsWhatEventsGive) {
   EXPECT_EQ(sorted(by_event), sorted(by_order));
 }
 
+// As long as nobody waits for a flag, its raises need no events.
+TEST_F(FlagsTest, ARaiseThatNobodyWaitsForIsNoEvent) {
+  const FlagId flag = flags.add(1);
+  for (const std::int64_t at : {50, 20, 30}) flags.raise_at(flag, Time{at});
+  EXPECT_TRUE(calendar.empty());
+  calendar.advance_to(Time{25});
+  EXPECT_EQ(flags.value(flag), 1);
+  flags.raise(flag);
+  EXPECT_EQ(flags.value(flag), 2);
+  EXPECT_EQ(flags.reached(flag, 2), Time{25});
+  EXPECT_EQ(flags.reached(flag, 3), Time::max());
+  flags.wait(flag, 4, log, 4);
+  EXPECT_FALSE(calendar.empty());
+  flags.raise_at(flag, Time{40});
+  drain();
+  EXPECT_THAT(log.told, ElementsAre(Pair(4, 40)));
+  EXPECT_EQ(flags.value(flag), 5);
+  EXPECT_EQ(calendar.fired(), 3U);
+}
+
+TEST_F(FlagsTest, RaisesInAnyOrderReachATargetInTheOrderOfTheirTimes) {
+  const FlagId flag = flags.add(1);
+  std::uint64_t state = 1;
+  const auto draw = [&state](std::uint64_t below) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::int64_t>((state >> 33) % below);
+  };
+  std::vector<std::int64_t> raises;
+  std::vector<std::pair<std::int64_t, std::int64_t>> waits;  // when, target
+  for (std::int64_t now = 0; now < 20000; now += 10) {
+    while (!calendar.empty() && calendar.next_time() <= Time{now}) calendar.step();
+    calendar.advance_to(Time{now});
+    for (std::int64_t more = draw(3); more > 0; --more) {
+      raises.push_back(now + draw(200));
+      flags.raise_at(flag, Time{raises.back()});
+    }
+    if (draw(40) == 0) {
+      raises.push_back(now);
+      flags.raise(flag);
+    }
+    const auto risen = std::count_if(raises.begin(), raises.end(), [&](std::int64_t at) { return at <= now; });
+    EXPECT_EQ(flags.value(flag), risen);
+    if (draw(20) > 0) continue;
+    waits.emplace_back(now, std::max<std::int64_t>(0, risen + draw(8) - 2));
+    flags.wait(flag, waits.back().second, log, waits.size() - 1);
+  }
+  drain();
+  std::sort(raises.begin(), raises.end());
+  ASSERT_EQ(log.told.size(), waits.size());
+  ASSERT_GT(waits.size(), 50U);
+  for (const auto& [number, at] : log.told) {
+    const auto [when, target] = waits[number];
+    EXPECT_EQ(at, std::max(when, target == 0 ? 0 : raises[static_cast<std::size_t>(target) - 1])) << number;
+  }
+}
+
 TEST_F(FlagsTest, AWaiterMayWaitAgain) {
   struct Again : FlagWaiter {
     explicit Again(Flags& f) : flags(f) {}
