@@ -58,11 +58,11 @@ std::optional<config::Problem> too_much_memory(double bytes, const std::string& 
 constexpr double rank_bytes = 50e3;  // memory of a simulated rank, apart from its workgroups and flags
 
 // Returns a problem for a run that would take days or fill the memory, for example because of a mistyped size. The
-// memory per rank, resident workgroup and flag was measured (docs/explanation/performance.md).
+// memory per rank, strand of a resident workgroup and flag was measured (docs/explanation/performance.md).
 std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system,
                                          program::Rank images, double steps) {
   constexpr double most = 1e10;  // steps of workgroups, which take hours
-  constexpr double workgroup_bytes = 800;
+  constexpr double strand_bytes = 800;
   const auto& cus = system.node.gpu.compute;
   const program::Rank ranks = program.ranks() / images;
   double memory = rank_bytes * ranks + core::flag_bytes * program.flag_count() / images;
@@ -77,11 +77,11 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
                    static_cast<double>(cus.threads_per_cu) / static_cast<double>(kernel->resources.threads));
       double resident = 0;
       for (program::Rank rank = 0; rank < ranks; ++rank) {
-        resident += std::min(static_cast<double>(kernel->body->workgroups(rank)), places);
+        resident += std::min(static_cast<double>(kernel->body->workgroups(rank)), places) * kernel->body->strands(rank);
       }
       most_resident = std::max(most_resident, resident);
     }
-    memory += workgroup_bytes * most_resident;
+    memory += strand_bytes * most_resident;
   }
   if (steps > most)
     return config::Problem{fmt::format("the workgroups of the program take about {:.1e} steps, but at most {:.0e} can "

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "chain.hpp"
+#include "cores.hpp"
 #include "cuda_check.hpp"
 #include "harness.hpp"
 
@@ -153,17 +154,35 @@ double Chain::run(const Broadcast& b, Codec* codec) {
   broadcast_ = b;
   codec_ = codec;
   plan(b);
+  const double begin = on_threads([&](int rank, uint32_t run) { serve(rank, run); });
+  double end = begin;
+  for (int r = 0; r < b.ranks; ++r) end = std::max(end, rank_[size_t(r)]->end);
+  return (end - begin) * 1e6;
+}
+
+void Chain::bind(const std::vector<int>& cpus) {
+  on_threads([&](int rank, uint32_t) { bind_to(cpus[size_t(rank)]); });
+}
+
+double Chain::slowest_loop_us() {
+  on_threads([&](int rank, uint32_t) { rank_[size_t(rank)]->loop_us = loop_us(); });
+  double slowest = 0;
+  for (const std::unique_ptr<Rank>& rank : rank_) slowest = std::max(slowest, rank->loop_us);
+  return slowest;
+}
+
+double Chain::on_threads(const std::function<void(int, uint32_t)>& work) {
+  work_ = work;
   working_ = ranks();
   const double begin = now_seconds();
   run_.fetch_add(1);
   while (working_.load() > 0) {
     if (now_seconds() - begin < kLongest) continue;
-    std::fprintf(stderr, "broadcast: a run of %lld B in %d chunks hangs\n", static_cast<long long>(b.bytes), b.chunks);
+    std::fprintf(stderr, "broadcast: a run of %lld B in %d chunks hangs\n", static_cast<long long>(broadcast_.bytes),
+                 broadcast_.chunks);
     std::_Exit(1);
   }
-  double end = begin;
-  for (int r = 0; r < b.ranks; ++r) end = std::max(end, rank_[size_t(r)]->end);
-  return (end - begin) * 1e6;
+  return begin;
 }
 
 void Chain::wait_for_runs(int rank) {
@@ -171,7 +190,7 @@ void Chain::wait_for_runs(int rank) {
   for (uint32_t done = 0; !closing_.load();) {
     const uint32_t run = run_.load();
     if (run == done) continue;
-    serve(rank, run);
+    work_(rank, run);
     done = run;
     working_.fetch_sub(1);
   }

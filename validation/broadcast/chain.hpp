@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -100,6 +101,10 @@ class Chain {
   // Runs a broadcast. Returns the time in us from the moment at which all threads may begin until the last thread has
   // seen the end of its rank's work. `codec` is null if nothing is compressed.
   double run(const Broadcast& b, Codec* codec);
+  // Binds each rank's thread to a logical CPU.
+  void bind(const std::vector<int>& cpus);
+  // Returns the longest loop_us() of the ranks' threads, which all execute the loop at the same time.
+  double slowest_loop_us();
 
  private:
   struct Rank {
@@ -107,16 +112,21 @@ class Chain {
     // flags of the chunks; the value of a flag is the number of the last run that raised it
     std::atomic<uint32_t> arrived[kMostChunks] = {}, coded[kMostChunks] = {};
     double end = 0;
+    double loop_us = 0;
     std::thread thread;
   };
   void plan(const Broadcast& b);
   void wait_for_runs(int rank);
+  // Every rank's thread executes `work`, which gets the rank and the number of the run. Returns, when all have ended, the
+  // time at which they could begin.
+  double on_threads(const std::function<void(int, uint32_t)>& work);
   void serve(int rank, uint32_t run);
   bool advance(int rank, Stream& stream, uint32_t run);
   void finish(int rank, Step step, uint32_t run);
 
   std::vector<RankMemory> memory_;
   std::vector<std::unique_ptr<Rank>> rank_;
+  std::function<void(int, uint32_t)> work_;
   Broadcast broadcast_;
   Codec* codec_ = nullptr;
   std::atomic<uint32_t> run_{0};

@@ -76,13 +76,17 @@ std::optional<double> counted(const Node* groups, bool cus) {
   return sum;
 }
 
+bool is_count_of_cus(std::string_view of) { return of == "gpu.compute.cus" || of == "gpu.compute.group_count"; }
+
+// Returns the node of the value that others follow.
+const Node* driver_node(const Node& node, std::string_view of) {
+  return value_in(at(node, is_count_of_cus(of) ? "gpu.compute.groups" : of));
+}
+
 std::optional<Quantity> driver(const Node& node, std::string_view of) {
-  const bool cus = of == "gpu.compute.cus";
-  if (cus || of == "gpu.compute.group_count") {
-    const auto count = counted(at(node, "gpu.compute.groups"), cus);
-    return count ? std::optional(Quantity{*count}) : std::nullopt;
-  }
-  return quantity_in(at(node, of));
+  if (!is_count_of_cus(of)) return quantity_in(driver_node(node, of));
+  const auto count = counted(driver_node(node, of), of == "gpu.compute.cus");
+  return count ? std::optional(Quantity{*count}) : std::nullopt;
 }
 
 bool is_true(const Node& node, std::string_view flag) {
@@ -157,6 +161,7 @@ Node with_what_follows(const Node& system, std::vector<std::string>& told) {
     if (std::find(done.begin(), done.end(), first.key) != done.end()) continue;
     done.push_back(first.key);
     double factor = 1;
+    const Node* cause = nullptr;
     std::vector<std::string_view> with;
     for (const part::Follow& rule : rules) {
       if (rule.key != first.key) continue;
@@ -168,6 +173,7 @@ Node with_what_follows(const Node& system, std::vector<std::string>& told) {
       if (old_value->number <= 0 || new_value->number <= 0 || old_value->number == new_value->number) continue;
       const double ratio = new_value->number / old_value->number;
       factor *= rule.power > 0 ? ratio : 1 / ratio;
+      cause = driver_node(now, rule.of);
       with.push_back(last_words(rule.of));
     }
     auto* value = const_cast<Node*>(value_in(at(*node, first.key)));
@@ -183,6 +189,7 @@ Node with_what_follows(const Node& system, std::vector<std::string>& told) {
       continue;
     }
     value->override_text = std::make_shared<const std::string>(text);
+    value->place = cause->place;  // an error of this value is mended there
     told.push_back(value->is_sequence() ? fmt::format("{} is resized {}", last_words(first.key), text)
                                         : fmt::format("{} {} instead of {}, scaled {}", last_words(first.key),
                                                       shown(value->text), shown(was), text));

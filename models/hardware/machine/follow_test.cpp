@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <numeric>
+#include <sstream>
 
 #include "models/hardware/machine/spec.hpp"
 #include "sim/config/config.hpp"
@@ -12,7 +13,9 @@ namespace moire::machine {
 namespace {
 
 using testing::Contains;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 struct Followed {
   SystemSpec spec;
@@ -61,6 +64,21 @@ TEST(Follow, NothingFollowsAValueWithAnotherUnit) {
     with_what_follows(*tree, told);
     EXPECT_THAT(told, IsEmpty()) << clock;
   }
+}
+
+// A value that follows another one out of its range is an error of the value that the user has changed.
+TEST(Follow, AnErrorOfAFollowerIsToldAtItsDriver) {
+  config::Diagnostics diagnostics;
+  const std::vector<config::Override> sets = config::parse_sets({"node.gpu.compute.clock=1 kHz"}, diagnostics);
+  const auto tree = config::load(support::source_dir() + "/configs/systems/4xh200.yaml", sets, diagnostics);
+  ASSERT_TRUE(tree) << diagnostics.str();
+  std::vector<std::string> told;
+  EXPECT_FALSE(config::parse<SystemSpec>(with_what_follows(*tree, told), diagnostics));
+  std::istringstream errors(diagnostics.str());
+  std::string error;
+  ASSERT_TRUE(std::getline(errors, error));
+  EXPECT_THAT(error, StartsWith("--set node.gpu.compute.clock=1 kHz: "));
+  EXPECT_THAT(error, HasSubstr("'node.gpu.compute.matrix_clock'"));
 }
 
 TEST(Follow, WhatTheSameChangesSayStands) {
