@@ -5,7 +5,7 @@
 
 namespace moire::cu {
 
-MemoryPipe::Filling MemoryPipe::begin(core::CapacityId memory, double latency, std::uint64_t kind) {
+std::optional<MemoryPipe::Filling> MemoryPipe::begin(core::CapacityId memory, double latency, std::uint64_t kind) {
   core::Sharing& sharing = site_.sharing();
   const Time now = site_.loop().now();
   const Time window = Time::from_seconds(latency);
@@ -20,15 +20,15 @@ MemoryPipe::Filling MemoryPipe::begin(core::CapacityId memory, double latency, s
     const Time from = std::max(found->second.from, now - window), to = std::min(found->second.to, now);
     if (to > from) missing -= (to - from).seconds();
   }
-  if (missing < 1e-12) return {};  // less than a picosecond
-  return {memory, now, missing, served};
+  if (missing < 1e-12) return std::nullopt;  // less than a picosecond
+  return Filling{now, missing, served};
 }
 
-Time MemoryPipe::rest(const Filling& filling, std::uint64_t kind) {
+Time MemoryPipe::rest(core::CapacityId memory, const Filling& filling, std::uint64_t kind) {
   const core::Sharing& sharing = site_.sharing();
   const Time now = site_.loop().now();
-  const double served = sharing.served_until(filling.memory, now) - filling.served;
-  const double unused = (now - filling.begin).seconds() - served / sharing.capacity(filling.memory).rate;
+  const double served = sharing.served_until(memory, now) - filling.served;
+  const double unused = (now - filling.begin).seconds() - served / sharing.capacity(memory).rate;
   // Rounded up as the ends of activities are, but for numerical noise.
   const Time after = Time::from_ps(std::ceil((filling.missing - unused) * 1e12 - 1e-3));
   if (after.ps <= 0) return Time{};

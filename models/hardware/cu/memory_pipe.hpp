@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "models/hardware/part/services.hpp"
@@ -20,7 +21,6 @@ class MemoryPipe {
 
   // What is known when a phase begins.
   struct Filling {
-    core::CapacityId memory = core::no_id;  // no_id: the phase waits for no loads
     Time begin{};
     double missing = 0;  // A in seconds
     double served = 0;   // units that the memory had served at `begin`
@@ -29,11 +29,12 @@ class MemoryPipe {
   // pipe knows how far it will look back.
   void expect(double latency) { longest_ = std::max(longest_, Time::from_seconds(latency)); }
   Time looks_back() const { return longest_; }
-  // Returns the filling of a phase that begins now. `latency`: L in seconds. Phases with the same `kind` use the same
-  // loads in the same way, so that one of them can use the time in which others wait for their last loads.
-  Filling begin(core::CapacityId memory, double latency, std::uint64_t kind);
+  // Returns the filling of a phase that begins now, or nothing if it waits for no loads. `latency`: L in seconds.
+  // Phases with the same `kind` use the same loads in the same way, so that one of them can use the time in which
+  // others wait for their last loads.
+  std::optional<Filling> begin(core::CapacityId memory, double latency, std::uint64_t kind);
   // Returns how long a phase that the sharing law ends now waits for the rest of its loads.
-  Time rest(const Filling& filling, std::uint64_t kind);
+  Time rest(core::CapacityId memory, const Filling& filling, std::uint64_t kind);
 
  private:
   // The time in which phases of one kind wait for the rest of their loads, from the first one's end.

@@ -327,7 +327,7 @@ void PhaseRunner::settle() {
     const CuLoad& load = units_[unit_of(occupant)].load;
     const CuLoad alone{.in_flight = shapes_[occupant.shape].in_flight.value, .computing = 1};
     const core::ClassId into = class_for(occupant, occupant.present ? load : alone);
-    if (occupant.loads_first && arrivals_[occupant.shape] > 0) fill(occupant, sharing.spec(into), starting.amount);
+    if (occupant.loads_first && arrivals_[occupant.shape] > 0) fill(starting.seat, sharing.spec(into), starting.amount);
     occupant.activity = sharing.start(into, starting.amount, *this, starting.seat);
   }
   starting_.clear();
@@ -335,7 +335,8 @@ void PhaseRunner::settle() {
 
 // Tells the pipe of the first loads of a workgroup. A phase waits for no more of the latency than it would wait alone:
 // in the sharing law, a pipelined phase with fewer bytes than one round trip takes the same share of a round trip.
-void PhaseRunner::fill(Occupant& occupant, const core::ClassSpec& spec, double amount) {
+void PhaseRunner::fill(Seat seat, const core::ClassSpec& spec, double amount) {
+  Occupant& occupant = occupants_[seat];
   const core::CapacityId memory = spec.latency_capacity;
   if (memory == core::no_id || spec.window <= 0) return;
   occupant.loads_first = false;
@@ -343,7 +344,12 @@ void PhaseRunner::fill(Occupant& occupant, const core::ClassSpec& spec, double a
   for (const core::Demand& demand : spec.demands) units += demand.capacity == memory ? amount * demand.per_work : 0;
   const double alone = amount * (spec.latency + spec.delay) / spec.window;
   const double latency = std::min(arrivals_[occupant.shape], alone - units / site_.sharing().capacity(memory).rate);
-  if (latency > 0) occupant.filling = pipe_.begin(memory, latency, kind_of(occupant));
+  if (latency <= 0) return;
+  const auto filling = pipe_.begin(memory, latency, kind_of(occupant));
+  if (!filling) return;
+  if (seat >= fillings_.size()) fillings_.resize(occupants_.size());
+  fillings_[seat] = *filling;
+  occupant.fills = memory;
 }
 
 // Moves the workgroups of a CU to the classes for its new load. Workgroups that are alike join a bundle at the first
@@ -398,8 +404,8 @@ PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
 void PhaseRunner::fire(std::uint64_t seat) {
   Occupant& occupant = occupants_[seat];
   occupant.activity = core::no_id;
-  const bool waits = occupant.filling.memory != core::no_id;
-  const Time rest = waits ? pipe_.rest(occupant.filling, kind_of(occupant)) : Time{};
+  const Time rest =
+      occupant.fills == core::no_id ? Time{} : pipe_.rest(occupant.fills, fillings_[seat], kind_of(occupant));
   if (rest.ps > 0) {
     site_.loop().calendar().schedule(site_.loop().now() + rest, *occupant.sink, occupant.payload);
   } else {

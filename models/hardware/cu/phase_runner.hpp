@@ -40,7 +40,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
  private:
   // The two classes used last. They save a look-up, because the next phase often uses one of them again.
   using LastClasses = std::array<core::ClassId, 2>;
-  struct Occupant {
+  struct alignas(64) Occupant {  // a cache line
     ShapeId shape = 0;
     part::Rank rank = 0;
     part::Rank peer = 0;
@@ -52,7 +52,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double computing_share = 0;  // share of its CU's matrix rate; 0: an equal share
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
-    MemoryPipe::Filling filling{};
+    core::CapacityId fills = core::no_id;  // memory of whose first loads its phase waits (fillings_); no_id: none
   };
   // Active workgroups with the same shape and peer on one CU. A workgroup joins them when the load of the CU changes
   // for the first time after its start.
@@ -168,7 +168,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void share_arithmetic(const Unit& unit);
   ShapeId in_equal_batches(ShapeId shape, double amount);
   ShapeId find_batched(ShapeId shape, double amount);
-  void fill(Occupant& occupant, const core::ClassSpec& spec, double amount);
+  void fill(Seat seat, const core::ClassSpec& spec, double amount);
   void move_all(Unit& unit, part::Rank rank);
   Alike* alike_of(Unit& unit, std::size_t i);
   core::ClassId class_for(Occupant& occupant, CuLoad load);
@@ -208,9 +208,10 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<Gpu> gpus_;  // by GPU, or by queue and GPU if every queue has its own CUs
   std::vector<std::uint32_t> changed_gpus_;
   std::vector<Starting> starting_;
-  std::vector<Seat> alone_;  // scratch of move_all()
-  std::vector<Occupant> occupants_;
-  std::vector<Made> made_;  // by class
+  std::vector<Seat> alone_;                    // scratch of move_all()
+  std::vector<Occupant> occupants_;            // by seat
+  std::vector<MemoryPipe::Filling> fillings_;  // by seat
+  std::vector<Made> made_;                     // by class
   std::unordered_set<core::ClassId, HashOfKey, SameKey> classes_{0, HashOfKey{{made_}}, SameKey{{made_}}};
   core::ClassId found_last_ = core::no_id;  // in classes_
 };

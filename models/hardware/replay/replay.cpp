@@ -203,7 +203,6 @@ void Replay::fires_next(std::uint64_t payload) const {
   const std::uint64_t id = payload & ((std::uint64_t{1} << 56) - 1);
   if (event == Event::workgroup) {
     __builtin_prefetch(&workgroups_[id]);
-    __builtin_prefetch(reinterpret_cast<const char*>(&workgroups_[id]) + 64);
   }
 }
 

@@ -125,30 +125,32 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   };
   // State of one strand of a resident workgroup; most workgroups have only one strand.
   static constexpr std::int64_t no_item = -1;
-  struct Workgroup {
+  struct alignas(64) Workgroup {  // a cache line; what few steps use is in a WorkgroupRest
     std::uint32_t run = 0;
     std::uint32_t step = 0;
-    std::int64_t item = no_item;  // the queue item that it executes
-    std::uint32_t item_step = 0;
-    part::CuId cu = 0;
     std::int64_t number = 0;
+    part::CuId cu = 0;
+    std::uint32_t strand = 0;
     // Its current activity, for observers and the deadlock report.
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     bool stands_for_work = false;
     std::uint16_t shape = 0;
     program::Rank peer = 0;  // of a work phase
-    double peer_bytes = 0;
     Time since;
     Time waited{};     // time for which it has waited for flags so far
     double alone = 0;  // part of its work phase's amount whose panel bytes it loads itself, since caches evicted them
     program::FlagRef flag = program::no_flag;
-    std::uint32_t posted = 0;              // number of its posted phases that are not done
-    Time fence;                            // duration of its fence after the last of its posted phases
-    Time raising;                          // when its thread that raises flags in turn is ready for the next flag
+    std::uint32_t posted = 0;  // number of its posted phases that are not done
+  };
+  struct WorkgroupRest {
+    double peer_bytes = 0;        // of a work phase, for observers
+    Time fence;                   // duration of its fence after the last of its posted phases
+    Time raising;                 // when its thread that raises flags in turn is ready for the next flag
+    std::int64_t item = no_item;  // the queue item that it executes
+    std::uint32_t item_step = 0;
     std::uint32_t posted_by = UINT32_MAX;  // posted phases have a seat of their own: the seat that posted this one
-    std::uint32_t strand = 0;
-    std::uint32_t home = 0;     // seat of strand 0, which stays occupied until the last strand ends
-    std::uint32_t strands = 1;  // in the home seat: number of strands that have not ended
+    std::uint32_t home = 0;                // seat of strand 0, which stays occupied until the last strand ends
+    std::uint32_t strands = 1;             // in the home seat: number of strands that have not ended
   };
   struct QueueState {
     std::uint32_t next = 0;  // index of the operation that is running or starts next
@@ -271,7 +273,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void go_ahead(std::uint32_t workgroup, Time at, bool is_waiting = true);
   double lost_share(const Workgroup& wg, const program::Phase& phase);
   void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
-  static void begin_delay(Workgroup& workgroup, const program::Phase& phase);
+  void count_stores(Workgroup& workgroup, double bytes);
+  void begin_delay(Workgroup& workgroup, const program::Phase& phase);
   static void begin_wait(Workgroup& workgroup, const program::Phase& phase);
   Time noticed(std::uint32_t workgroup, Time rises) const;
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
@@ -281,7 +284,15 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   // stands for. The sender and the receiver of that put are shifted by whole blocks.
   program::FlagRef simulated_flag(const Workgroup& workgroup, const program::Phase& phase) const;
   void take_item(Workgroup& workgroup);
+  bool has_item(const Workgroup& workgroup) const {
+    return runs_[workgroup.run].items > 0 && rest_of(workgroup).item != no_item;
+  }
   std::uint32_t take_seat();
+  WorkgroupRest& rest_of(const Workgroup& workgroup) { return rests_[seat_of(workgroup)]; }
+  const WorkgroupRest& rest_of(const Workgroup& workgroup) const { return rests_[seat_of(workgroup)]; }
+  std::size_t seat_of(const Workgroup& workgroup) const {
+    return static_cast<std::size_t>(&workgroup - workgroups_.data());
+  }
   void post(std::uint32_t workgroup, const program::Phase& phase);
   void posted_done(std::uint32_t seat);   // the data of the posted phase has arrived
   void posted_known(std::uint32_t seat);  // the workgroup of the posted phase has learned of the arrival
@@ -341,7 +352,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::vector<QueueState> queues_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<KernelRun> runs_;
-  std::vector<Workgroup> workgroups_;
+  std::vector<Workgroup> workgroups_;  // by seat
+  std::vector<WorkgroupRest> rests_;   // by seat
   std::vector<std::uint32_t> free_workgroups_;
   std::vector<Flight> flights_;
   std::vector<std::deque<HostCopy>> host_copies_;  // by rank

@@ -65,8 +65,8 @@ void Replay::dispatch(std::uint32_t number) {
       wg.number = placement.workgroup;
       wg.cu = placement.cu;
       wg.strand = strand;
-      wg.home = home;
-      wg.strands = strands;
+      rests_[id].home = home;
+      rests_[id].strands = strands;
       go_on(id);
     }
   }
@@ -75,14 +75,16 @@ void Replay::dispatch(std::uint32_t number) {
 
 std::uint32_t Replay::take_seat() {
   const std::uint32_t id = core::take(workgroups_, free_workgroups_);
+  rests_.resize(workgroups_.size());
   workgroups_[id] = {};
+  rests_[id] = {};
   return id;
 }
 
 void Replay::take_item(Workgroup& wg) {
   KernelRun& run = runs_[wg.run];
-  wg.item = run.next_item < run.items ? run.next_item++ : no_item;
-  wg.item_step = 0;
+  rest_of(wg).item = run.next_item < run.items ? run.next_item++ : no_item;
+  rest_of(wg).item_step = 0;
 }
 
 // Sets `phase` to the next step: first the remaining steps of the current item of the work queue, then those of further
@@ -90,9 +92,9 @@ void Replay::take_item(Workgroup& wg) {
 bool Replay::next_step(Workgroup& wg, Phase& phase) {
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
-  while (wg.item != no_item) {
-    if (body.item_phase(run.rank, wg.item, wg.item_step, phase)) {
-      wg.item_step += 1 + phase.skipped;
+  while (has_item(wg)) {
+    if (body.item_phase(run.rank, rest_of(wg).item, rest_of(wg).item_step, phase)) {
+      rest_of(wg).item_step += 1 + phase.skipped;
       return true;
     }
     phase = {};
@@ -120,8 +122,8 @@ program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase)
   const program::KernelBody& body = *run.kernel->body;
   const Rank sender = (run.rank + program_.ranks() - away) % program_.ranks();
   Phase there;
-  if (wg.item != no_item) {
-    body.item_phase(sender, wg.item, wg.item_step - 1, there);
+  if (has_item(wg)) {
+    body.item_phase(sender, rest_of(wg).item, rest_of(wg).item_step - 1, there);
   } else if (run.strands == 1) {
     body.phase(sender, wg.number, wg.step - 1, there);
   } else {
@@ -150,7 +152,7 @@ void Replay::go_on(std::uint32_t id) {
       // A workgroup ends only after all its posted work has ended.
       wg.doing = Phase::Kind::fence;
       wg.since = now;
-      wg.fence = Time{};
+      rest_of(wg).fence = Time{};
       return;
     }
     if (pulse_ != nullptr) steps_ += phase.skipped;
@@ -176,8 +178,7 @@ void Replay::go_on(std::uint32_t id) {
           wg.alone = phase.amount * lost_share(wg, phase);
           phase.amount -= wg.alone;
         }
-        wg.peer_bytes = phase.amount * run.kernel->shapes[wg.shape].peer_write;
-        result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{wg.peer_bytes};
+        count_stores(wg, phase.amount * run.kernel->shapes[wg.shape].peer_write);
         visit(run, wg.shape, phase.peer, true);
         phases_.start(id, run.rank, wg.cu, run.first_shape + wg.shape, phase.peer, phase.amount, *this, resume);
         return;
@@ -187,7 +188,7 @@ void Replay::go_on(std::uint32_t id) {
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
       case Phase::Kind::fence:
-        wg.fence = phase.duration;
+        rest_of(wg).fence = phase.duration;
         if (wg.posted > 0) return;  // the workgroup continues after its last posted phase has ended
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
@@ -236,7 +237,13 @@ void Replay::begin_delay(Workgroup& wg, const Phase& phase) {
   wg.shape = phase.shape;
   wg.stands_for_work = phase.stands_for_work;
   wg.peer = phase.peer;
-  wg.peer_bytes = 0;
+  if (wg.stands_for_work) rest_of(wg).peer_bytes = 0;
+}
+
+// Counts the bytes that a work phase stores to a peer.
+void Replay::count_stores(Workgroup& wg, double bytes) {
+  if (observer_ != nullptr) rest_of(wg).peer_bytes = bytes;
+  result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{bytes};
 }
 
 void Replay::begin_wait(Workgroup& wg, const Phase& phase) { wg.flag = phase.flag; }
@@ -249,7 +256,7 @@ void Replay::begin_wait(Workgroup& wg, const Phase& phase) { wg.flag = phase.fla
 void Replay::go_ahead(std::uint32_t id, Time at, bool is_waiting) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];
-  while (wg.item == no_item) {
+  while (!has_item(wg)) {
     const std::uint32_t step = wg.step;
     Phase phase;
     if (!next_phase(wg, phase)) break;
@@ -296,12 +303,11 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
   posted.strand = owner.strand;
   posted.shape = phase.shape;
   posted.since = machine_.loop().now();
-  posted.posted_by = id;
+  rests_[seat].posted_by = id;
   posted.doing = Phase::Kind::work;
   posted.peer = phase.peer;
-  posted.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
+  count_stores(posted, phase.amount * run.kernel->shapes[phase.shape].peer_write);
   ++owner.posted;
-  result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{posted.peer_bytes};
   visit(run, phase.shape, phase.peer, true);
   phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
                        pack(Event::posted, seat));
@@ -317,11 +323,11 @@ void Replay::posted_done(std::uint32_t seat) {
 }
 
 void Replay::posted_known(std::uint32_t seat) {
-  const std::uint32_t id = workgroups_[seat].posted_by;
+  const std::uint32_t id = rests_[seat].posted_by;
   free_workgroups_.push_back(seat);
   Workgroup& owner = workgroups_[id];
   if (--owner.posted > 0 || owner.doing != Phase::Kind::fence) return;
-  machine_.loop().calendar().schedule(machine_.loop().now() + owner.fence, *this, pack(Event::workgroup, id));
+  machine_.loop().calendar().schedule(machine_.loop().now() + rests_[id].fence, *this, pack(Event::workgroup, id));
 }
 
 bool Replay::gate_opens(const Phase& phase) {
@@ -381,8 +387,8 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu(rank).l2.hit_latency : machine_.gpu().port.store_latency;
   if (phase.in_turn) {
-    now = std::max(now, wg.raising);
-    wg.raising = now + phase.duration;
+    now = std::max(now, rest_of(wg).raising);
+    rest_of(wg).raising = now + phase.duration;
   }
   arrives(arrival, now + phase.duration + latency);
   return now;
@@ -435,9 +441,9 @@ void Replay::arrive(std::uint32_t id) {
 
 // The seat of strand 0 stays occupied until the last strand has ended.
 bool Replay::last_strand(std::uint32_t id) {
-  const std::uint32_t home = workgroups_[id].home;
+  const std::uint32_t home = rests_[id].home;
   if (id != home) free_workgroups_.push_back(id);
-  if (--workgroups_[home].strands > 0) return false;
+  if (--rests_[home].strands > 0) return false;
   free_workgroups_.push_back(home);
   return true;
 }
@@ -505,9 +511,9 @@ void Replay::end_phase(std::uint32_t id, Time at) {
   if (work) {
     const program::PhaseShape& shape = run.kernel->shapes[wg.shape];
     span.loads = shape.read > 0 || shape.peer_read > 0 || shape.flop > 0;
-    span.posted = wg.posted_by != UINT32_MAX;
+    span.posted = rest_of(wg).posted_by != UINT32_MAX;
     span.peer = wg.peer;
-    span.peer_bytes = Bytes{wg.peer_bytes};
+    span.peer_bytes = Bytes{rest_of(wg).peer_bytes};
   }
   span.strand = wg.strand;
   observer_->workgroup(span);
