@@ -129,9 +129,10 @@ void Flags::add_coming(Flag& flag, Time at) {
 // Turns all raises in the future into events.
 void Flags::make_events(FlagId id, Flag& flag) {
   const Time now = calendar_.now();
-  for (; flag.last > now; flag.last = now) {
+  if (flag.last > now) {
     calendar_.schedule(flag.last, *this, id, component_);
     --flag.known;
+    flag.last = now;
   }
   while (flag.coming != none) {
     const std::uint32_t first = take_first(coming_, free_coming_, flag.coming, none);
