@@ -147,18 +147,22 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   const auto timeline_of = [&](std::size_t number) { return timelines.empty() ? nullptr : &timelines[number]; };
   Progress progress(options.progress);
   std::vector<ChildEnd> ends(scenario.runs());
-  std::vector<std::function<std::string()>> works;
-  std::vector<std::size_t> numbers;  // numbers of the runs of these works
-  std::vector<double> steps;
+  std::vector<std::size_t> numbers;  // of the runs to simulate
   for (std::size_t number = 0; number < ends.size(); ++number) {
-    const std::filesystem::path* timeline = timeline_of(number);
-    if (const ChildReport* known = options.kept == nullptr ? nullptr : options.kept->known(number, timeline)) {
+    if (const ChildReport* known = options.kept == nullptr ? nullptr : options.kept->known(number, timeline_of(number)))
       ends[number].report = *known;
-      continue;
-    }
-    numbers.push_back(number);
+    else
+      numbers.push_back(number);
+  }
+  // The longest runs begin first, so that none of them runs alone at the end.
+  if (options.at_once > 1)
+    std::stable_sort(numbers.begin(), numbers.end(),
+                     [&](std::size_t a, std::size_t b) { return study.steps[a] > study.steps[b]; });
+  std::vector<std::function<std::string()>> works;
+  std::vector<double> steps;
+  for (const std::size_t number : numbers) {
     steps.push_back(study.steps[number]);
-    works.emplace_back([&study, number, timeline, &progress, work = works.size()] {
+    works.emplace_back([&study, number, timeline = timeline_of(number), &progress, work = works.size()] {
       return packed(simulate_whole(study, number, timeline, progress.pulse(work)));
     });
   }
