@@ -169,7 +169,8 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   progress.expect(steps);
   const auto begin = [&](std::size_t work) {
     progress.begins(work);
-    progress.run(numbers[work] + 1, ends.size(), run_of(scenario, numbers[work]).label());
+    const std::size_t known = ends.size() - numbers.size();
+    progress.run(known + work + 1, ends.size(), run_of(scenario, numbers[work]).label());
   };
   const auto ended = [&](std::size_t work, const ChildReport& report) {
     progress.ended(work);
