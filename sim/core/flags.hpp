@@ -2,8 +2,9 @@
 //
 // The time of a raise is often known beforehand, because the store that raises the flag takes a fixed latency. If a
 // flag is `in_order`, a call of raise_at() never raises it before the raises of earlier calls. Its waiters therefore
-// learn at the call at which time their target will be reached, and the raise needs no event in the calendar. Any other
-// flag may be raised earlier by a later call. So its raises are events while somebody waits for it, but not before.
+// learn at the call at which time their target will be reached, and the raise needs no event in the calendar. Other
+// flags may be raised earlier by a later call. Their raises are events while somebody waits, and are only recorded
+// otherwise.
 #pragma once
 
 #include <array>
@@ -46,7 +47,7 @@ class Flags final : private EventSink {
   // flag never rises before the raises of earlier calls.
   Time raise_at(FlagId id, Time at);
   // Returns the time at which the flag reaches `target`: now if the flag has reached it, a later time if this time is
-  // known, else Time::max(). Only of an `in_order` flag a later time is known.
+  // known, else Time::max(). A later time is only known for an `in_order` flag.
   Time reached(FlagId id, std::int64_t target) const;
   // Calls waiter.reaches() once it is known when the flag reaches `target`. If this time is known already, the call
   // comes before wait() returns.
@@ -65,8 +66,8 @@ class Flags final : private EventSink {
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
   struct Flag {
-    std::int64_t known = 0;  // value after all raises that are known and no events
-    Time last;               // time of the latest of these raises
+    std::int64_t known = 0;  // value after all recorded raises; a raise that is an event counts when it fires
+    Time last;               // time of the latest recorded raise
     // Two circular lists. Each field is the index of the list's last entry, and the successor of the last entry is the
     // first entry.
     std::uint32_t waiters = none;  // in parked_, in the order in which they began to wait

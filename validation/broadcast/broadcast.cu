@@ -9,11 +9,11 @@
 #include <random>
 
 #include "broadcast_grid.hpp"
-#include "cores.hpp"
 #include "cuda_check.hpp"
 #include "evict_l2.hpp"
 #include "harness.hpp"
 #include "provenance.hpp"
+#include "quiet.hpp"
 #include "statistics.hpp"
 #include "weights.cuh"
 
@@ -308,37 +308,6 @@ void write_row(std::FILE* file, const Case& c, int gpus, const std::vector<doubl
                b.chunks, b.streams, c.use.c_str(), std::min(gpus, b.ranks), quantile(us, 0.5), quantile(us, 0.1),
                quantile(us, 0.9), us.size());
 }
-
-// Judges whether every rank's thread has a core to itself before and after a run.
-class Quiet {
- public:
-  Quiet(Chain& chain, bool any_core) : chain_(chain), any_core_(any_core) {
-    choose_cpus();
-    for (int i = 0; i < 200; ++i) look();
-  }
-  // Binds the ranks' threads and this one to the CPUs that are fastest now.
-  void choose_cpus() {
-    if (any_core_) return;
-    std::vector<int> cpus = fastest_cpus(chain_.ranks() + 1);
-    bind_to(cpus.back());
-    chain_.bind(cpus);
-  }
-  void begin() { before_ = look(); }
-  bool ended() { return std::max(before_, look()) <= kSlower * fastest_ || any_core_; }
-
- private:
-  static constexpr double kSlower = 1.15;
-  double look() {
-    if (any_core_) return 0;
-    const double us = chain_.slowest_loop_us();
-    fastest_ = std::min(fastest_, us);
-    return us;
-  }
-
-  Chain& chain_;
-  bool any_core_;
-  double before_ = 0, fastest_ = 1e9;
-};
 
 }  // namespace
 

@@ -117,8 +117,8 @@ class Chain {
   };
   void plan(const Broadcast& b);
   void wait_for_runs(int rank);
-  // Every rank's thread executes `work`, which gets the rank and the number of the run. Returns, when all have ended, the
-  // time at which they could begin.
+  // Every rank's thread executes `work`, which gets the rank and the number of the run. Waits until all have ended, and
+  // returns the time at which they could begin.
   double on_threads(const std::function<void(int, uint32_t)>& work);
   void serve(int rank, uint32_t run);
   bool advance(int rank, Stream& stream, uint32_t run);

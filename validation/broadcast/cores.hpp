@@ -5,12 +5,12 @@
 
 #include <vector>
 
-// Returns the time in us that the calling thread takes for a fixed number of instructions, about 20 us.
+// Returns the time in us that the calling thread takes for a fixed number of instructions (some 10 us).
 double loop_us();
 
 // Binds the calling thread to a logical CPU. Ends the program if this is impossible.
 void bind_to(int cpu);
 
-// Returns the `count` CPUs that are fastest now, of those that this process may use. The calling thread is bound to each
-// of them in turn. Ends the program if there are fewer.
+// Returns the `count` CPUs that are fastest now, of those that this process may use. Binds the calling thread to each of
+// them in turn. Ends the program if there are fewer.
 std::vector<int> fastest_cpus(int count);

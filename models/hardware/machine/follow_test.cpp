@@ -66,7 +66,7 @@ TEST(Follow, NothingFollowsAValueWithAnotherUnit) {
   }
 }
 
-// A value that follows another one out of its range is an error of the value that the user has changed.
+// If a value leaves its range because it follows another one, the error names the value that the user has changed.
 TEST(Follow, AnErrorOfAFollowerIsToldAtItsDriver) {
   config::Diagnostics diagnostics;
   const std::vector<config::Override> sets = config::parse_sets({"node.gpu.compute.clock=1 kHz"}, diagnostics);
