@@ -55,7 +55,8 @@ void bind_to(int cpu) {
 
 std::vector<int> fastest_cpus(int count) {
   if (int(kAllowed.size()) < count) {
-    std::fprintf(stderr, "%zu CPUs may be used, and %d are needed; --any-core yes runs on fewer\n", kAllowed.size(), count);
+    std::fprintf(stderr, "%zu CPUs may be used, and %d are needed; --any-core yes runs on fewer\n", kAllowed.size(),
+                 count);
     std::exit(1);
   }
   std::vector<std::pair<double, int>> all;

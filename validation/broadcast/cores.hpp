@@ -11,6 +11,6 @@ double loop_us();
 // Binds the calling thread to a logical CPU. Ends the program if this is impossible.
 void bind_to(int cpu);
 
-// Returns the `count` CPUs that are fastest now, of those that this process may use. Binds the calling thread to each of
-// them in turn. Ends the program if there are fewer.
+// Returns the `count` CPUs that are fastest now, of those that this process may use. Binds the calling thread to each
+// of them in turn. Ends the program if there are fewer.
 std::vector<int> fastest_cpus(int count);
