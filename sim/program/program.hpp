@@ -197,10 +197,17 @@ struct Kernel {
 // node). The NICs copy to any other peer, at the request of a host thread. The rank's decompression engine decompresses
 // within the rank.
 struct Transfer {
+  // to_host: from the rank's GPU into the memory of its node's host; `peer` is the rank itself. from_host: from the
+  // host's memory into the memory of `peer`, a GPU of the same node, by an engine of `peer`.
+  enum class Way : std::uint8_t { direct, to_host, from_host };
   Rank peer = 0;
   Bytes bytes;
   FlagRef flag = no_flag;  // raised at the peer when the copy is complete
   double ratio = 0;        // not 0: decompresses, writing `bytes` and reading 1 / ratio of them
+  Way way = Way::direct;
+  // Not 0: bytes of the host's memory that such copies use again and again. What the caches of the host hold of them
+  // does not wait for the memory itself.
+  Bytes host_footprint{};
 };
 struct Copy {
   std::string name;
@@ -210,6 +217,8 @@ struct Copy {
   // of zero bytes are skipped.
   std::vector<std::function<Transfer(Rank)>> beside{};
   RankSet ranks{};
+  // As Kernel::together. A copy from the host's memory then waits, on its engine, for the copy into it before it.
+  bool together = false;
 };
 
 // Holds up a queue until `flag` of the queue's rank has reached `target`.

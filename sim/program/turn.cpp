@@ -25,7 +25,7 @@ class Turned {
     return at.array == moved.array && rank(at.rank, moved.rank);
   }
   bool transfer(const Transfer& a, const Transfer& b) const {
-    return rank(a.peer, b.peer) && a.bytes == b.bytes && a.ratio == b.ratio && flag(a.flag, b.flag);
+    return rank(a.peer, b.peer) && a.bytes == b.bytes && a.ratio == b.ratio && a.way == b.way && flag(a.flag, b.flag);
   }
   bool phase(const Kernel& kernel, const Phase& a, const Phase& b) const {
     if (a.kind != b.kind || a.posted != b.posted || a.stands_for_work != b.stands_for_work ||

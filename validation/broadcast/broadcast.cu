@@ -273,9 +273,10 @@ void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, in
       measure("decompress_first", b, Action::decompress, codec.get(), true);
     }
   }
-  for (const int64_t bytes : {64 * kKib, 256 * kKib, kMib, 4 * kMib}) {
+  const auto send_chunks_of = [&](Link link, int64_t bytes) {
     const auto send = [&](const char* name, int chunks, int streams) {
       Broadcast b;
+      b.link = link;
       b.bytes = bytes * chunks;
       b.chunks = chunks;
       Times of;
@@ -288,7 +289,11 @@ void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, in
     send("send_next", kChunks, 1);
     send("send_on_two", kChunks, 2);
     send("send_on_four", kChunks, 4);
-  }
+  };
+  for (const int64_t bytes : {64 * kKib, 256 * kKib, kMib, 4 * kMib}) send_chunks_of(Link::peer, bytes);
+  for (const int64_t bytes :
+       {16 * kKib, 64 * kKib, 128 * kKib, 256 * kKib, 512 * kKib, kMib, 2 * kMib, 4 * kMib, 8 * kMib})
+    send_chunks_of(Link::host, bytes);
   Broadcast nothing;
   nothing.ranks = 1;
   nothing.bytes = kMib;

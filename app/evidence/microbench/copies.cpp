@@ -12,6 +12,8 @@ namespace {
 struct Job {
   Rank peer = 0;
   double bytes = 0;
+  program::Transfer::Way way = program::Transfer::Way::direct;
+  double host_footprint = 0;
 };
 using Streams = std::vector<std::vector<Job>>;
 
@@ -26,18 +28,20 @@ class Watch final : public program::Observer {
     if (span.bytes.value == 0) return;
     ends.first = std::min(ends.first, span.end);
     ends.last = std::max(ends.last, span.end);
+    of_engine[{span.rank, span.engine}].push_back(span.end);
   }
   void operation(const program::OperationSpan& span) override {
     if (span.rank == 0) queue_end = std::max(queue_end, span.end);
   }
   Ends ends;
+  std::map<std::pair<Rank, std::uint32_t>, std::vector<Time>> of_engine;  // ends of its copies, in order
   Time queue_end;  // of the first GPU: includes the commands that write flags
 };
 
 // Simulates the copies of all ranks and returns the ends of the first and of the last copy. All ranks run the same
 // program, so a rank with fewer copies gets additional copies of 0 bytes. They follow its own copies and do not delay
 // them.
-Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
+Watch watch_copies(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
   const SystemSpec node = one_node(system);
   const auto ranks = static_cast<Rank>(node.node.gpus);
   std::vector<Streams> streams;
@@ -51,20 +55,26 @@ Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_
   for (std::size_t s = 0; s < longest.size(); ++s) {
     std::vector<program::Operation> copies;
     for (std::size_t i = 0; i < longest[s]; ++i) {
-      copies.emplace_back(
-          program::Copy{"copy", [&streams, s, i](Rank rank) {
-                          const Streams& own = streams[rank];
-                          if (s >= own.size() || i >= own[s].size()) {
-                            return program::Transfer{rank, Bytes{}, program::no_flag};
-                          }
-                          return program::Transfer{own[s][i].peer, Bytes{own[s][i].bytes}, program::no_flag};
-                        }});
+      copies.emplace_back(program::Copy{"copy", [&streams, s, i](Rank rank) {
+                                          const Streams& own = streams[rank];
+                                          if (s >= own.size() || i >= own[s].size()) {
+                                            return program::Transfer{rank, Bytes{}, program::no_flag};
+                                          }
+                                          const Job& job = own[s][i];
+                                          return program::Transfer{.peer = job.peer,
+                                                                   .bytes = Bytes{job.bytes},
+                                                                   .way = job.way,
+                                                                   .host_footprint = Bytes{job.host_footprint}};
+                                        }});
     }
     program.queues.push_back(queue("stream " + std::to_string(s), std::move(copies)));
   }
   Watch watch;
   simulate(node, program, &watch);
-  return watch.ends;
+  return watch;
+}
+Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
+  return watch_copies(system, streams_of).ends;
 }
 
 Values both(const Ends& ends) { return {{"time", ends.last.us()}, {"first_end", ends.first.us()}}; }
@@ -179,10 +189,43 @@ Values all_to_all(const SystemSpec& system, const Parameters& parameters) {
   }));
 }
 
+Values by_host(const SystemSpec& system, const Parameters& parameters) {
+  using Way = program::Transfer::Way;
+  if (!system.node.host_memory)
+    throw std::invalid_argument("the system does not state the memory of its host; write node.host_memory");
+  const double bytes = amount(parameters, "bytes");
+  const auto copies = static_cast<std::size_t>(positive_count(parameters, "copies"));
+  const std::size_t before = copies / 4, all = before + copies + 2 * copies;
+  const std::int64_t out = count(parameters, "out"), in = count(parameters, "in");
+  const std::int64_t in_first = count(parameters, "in_first");
+  if (system.node.gpus < std::max<std::int64_t>({1, out, in_first + in}))
+    throw std::invalid_argument("the system has fewer GPUs in a node");
+  const double footprint = amount(parameters, "footprint_bytes") * static_cast<double>(out + in);
+  const Watch watch = watch_copies(system, [=](Rank rank) {
+    const auto stream = [&](Way way) { return std::vector<Job>(all, Job{rank, bytes, way, footprint}); };
+    Streams streams(2);
+    if (rank < out) streams[0] = stream(Way::to_host);
+    if (rank >= in_first && rank < in_first + in) streams[1] = stream(Way::from_host);
+    return streams;
+  });
+  // Engines that copy out of the memory have the higher number.
+  const auto into = static_cast<std::uint32_t>(system.node.gpu.dma.engines);
+  double rates[2] = {};
+  for (const auto& [engine, ends] : watch.of_engine) {
+    const Time from = before == 0 ? Time{} : ends[before - 1];
+    rates[engine.second - into] += bytes * static_cast<double>(copies) / (ends[before + copies - 1] - from).seconds();
+  }
+  Values values;
+  if (out > 0) values["out_bandwidth"] = rates[0] / static_cast<double>(out) * 1e-9;
+  if (in > 0) values["in_bandwidth"] = rates[1] / static_cast<double>(in) * 1e-9;
+  return values;
+}
+
 }  // namespace
 
 std::vector<Benchmark> copy_benchmarks() {
   const std::vector<Quantity> time{{"time", "us"}}, ends{{"time", "us"}, {"first_end", "us"}};
+  const std::vector<Quantity> rates{{"out_bandwidth", "GB/s"}, {"in_bandwidth", "GB/s"}};
   return {
       {"copy_single", "One copy.", {{"bytes", "remote"}}, time, single},
       {"copy_chunked", "A copy cut into chunks on one stream.", {{"bytes", "chunks"}}, time, chunked},
@@ -195,6 +238,11 @@ std::vector<Benchmark> copy_benchmarks() {
       {"copy_fan_out", "One copy to each of several peers.", {{"bytes", "peers"}}, ends, fan_out},
       {"copy_fan_in", "One copy from each of several peers into one GPU.", {{"bytes", "senders"}}, ends, fan_in},
       {"copy_pairs", "Two GPUs copy to each other.", {{"bytes"}}, ends, pairs},
+      {"copy_host",
+       "GPUs copy into the memory of their host and out of it, each on its own streams.",
+       {{"bytes", "copies", "footprint_bytes", "out", "in", "in_first"}},
+       rates,
+       by_host},
       {"copy_all_to_all", "Every GPU copies to every other.", {{"bytes", "gpus", "streams"}}, time, all_to_all},
   };
 }

@@ -4,8 +4,11 @@
 #include <variant>
 
 #include "sim/config/units.hpp"
+#include "sim/core/invariant.hpp"
 
 namespace moire::dma {
+
+using Way = program::Transfer::Way;
 
 const part::Declaration& declaration() {
   static const part::Declaration declared{
@@ -42,16 +45,29 @@ bool shares(const program::Program& program) {
       [](const program::Operation& operation) { return std::holds_alternative<program::Copy>(operation); });
 }
 
-Copies::Copies(part::Site& site, const DmaSpec& spec)
+Copies::Copies(part::Site& site, const DmaSpec& spec, const std::optional<HostEngines>& host)
     : site_(site),
       spec_(spec),
       apart_(site.apart().has("engines")),
       classes_(std::size_t{site.ranks()} * site.apart().queues) {
-  for (std::uint32_t copy = 0; copy < site.copies("engines"); ++copy) {
-    for (part::Rank rank = 0; rank < site.ranks(); ++rank) {
-      engines_.push_back(std::make_unique<Engines>(spec, site.loop(), site.sharing()));
-    }
-  }
+  const std::size_t each = std::size_t{site.ranks()} * site.copies("engines");
+  for (std::size_t i = 0; i < each * (host ? 3 : 1); ++i)
+    engines_.push_back(std::make_unique<Engines>(i < each ? spec : host->times, site.loop(), site.sharing()));
+  for (std::size_t i = each; i < engines_.size(); ++i)
+    engines_[i]->set_beside(*engines_[i < 2 * each ? i + each : i - each], host->busy_command);
+}
+
+Engines& Copies::engines_of(const part::CopyUse& use) const {
+  const std::size_t kind = static_cast<std::size_t>(use.way) * site_.copies("engines");
+  const std::size_t place = (kind + (apart_ ? use.queue : 0)) * site_.ranks() + use.rank;
+  MOIRE_INVARIANT(place < engines_.size(), "a copy uses the memory of a host, but the node has none");
+  return *engines_[place];
+}
+
+part::Copies::Finished Copies::finished(const part::CopyUse& copy) const {
+  Finished done = engines_of(copy).finished();
+  if (copy.by_host_memory()) done.engine += static_cast<std::uint32_t>(spec_.engines + (copy.way == Way::from_host));
+  return done;
 }
 
 void Copies::use(const part::CopyUse& use, core::ClassSpec& spec) const {
@@ -60,8 +76,8 @@ void Copies::use(const part::CopyUse& use, core::ClassSpec& spec) const {
   spec.weight = spec_.bytes_in_flight.value;
 }
 
-// Returns the class of a copy. There is one class for copies to each peer, and there are two for copies within the GPU:
-// through memory, and within the cache.
+// Returns the class of a copy. There is one class for copies to each peer. There are two for copies within the GPU,
+// through memory and within the cache. Copies into and out of the host's memory have one for each of their footprints.
 core::ClassId Copies::class_of(const part::CopyUse& use) {
   // Queues share classes unless a counterfactual run gives them their own memories or links.
   const bool own = site_.apart().has("memory") || site_.apart().has("links");
@@ -69,7 +85,9 @@ core::ClassId Copies::class_of(const part::CopyUse& use) {
   if (classes.empty()) classes.assign(std::size_t{site_.ranks()} + 1, core::no_id);
   bool cached = false;
   for (const part::Shared* shared : site_.shared()) cached = cached || shared->stays_in_cache(use);
-  core::ClassId& made = classes[cached ? site_.ranks() : use.peer];
+  const auto host = std::tuple{&classes, use.way, use.host_footprint.value};
+  core::ClassId& made = use.by_host_memory() ? host_classes_.try_emplace(host, core::no_id).first->second
+                                             : classes[cached ? site_.ranks() : use.peer];
   if (made != core::no_id) return made;
   core::ClassSpec spec;
   for (const part::Shared* shared : site_.shared()) shared->use(use, spec);
@@ -78,16 +96,15 @@ core::ClassId Copies::class_of(const part::CopyUse& use) {
 
 void Copies::submit(const part::CopyRequest& request) {
   part::CopyUse use = request.copy;
-  use.by_cus = use.peer == use.rank && local_by_kernel();
-  engines(use.rank, use.queue)
-      .submit({.path = class_of(use),
-               .bytes = use.bytes,
-               .queue = request.stream,
-               .ready = request.ready,
-               .local = use.peer == use.rank,
-               .sink = request.sink,
-               .payload = request.payload,
-               .without_events = request.without_events});
+  use.by_cus = use.within_gpu() && local_by_kernel();
+  engines_of(use).submit({.path = class_of(use),
+                          .bytes = use.bytes,
+                          .queue = request.stream,
+                          .ready = request.ready,
+                          .local = use.within_gpu(),
+                          .sink = request.sink,
+                          .payload = request.payload,
+                          .without_events = request.without_events});
 }
 
 }  // namespace moire::dma

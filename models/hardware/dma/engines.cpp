@@ -7,6 +7,11 @@ namespace moire::dma {
 Engines::Engines(const DmaSpec& spec, core::RunLoop& loop, core::Sharing& sharing)
     : spec_(spec), loop_(loop), sharing_(sharing), engines_(static_cast<std::size_t>(spec.engines)) {}
 
+void Engines::set_beside(const Engines& beside, Time longer) {
+  beside_ = &beside;
+  longer_ = longer;
+}
+
 void Engines::submit(const CopyRequest& request) {
   if (request.local && spec_.local_command) return start_kernel(request);
   queue_.push_back(request);
@@ -39,7 +44,8 @@ void Engines::dispatch() {
     Time at = std::max(loop_.now(), request.ready + spec_.first_command - request.without_events);
     if (engine.used) {
       const bool switches = engine.queue != request.queue;
-      at = std::max(at, engine.end + (switches ? spec_.switch_time(request.without_events) : spec_.next_command));
+      const Time command = switches ? spec_.switch_time(request.without_events) : spec_.next_command;
+      at = std::max(at, engine.end + command + (beside_ != nullptr && beside_->moving() ? longer_ : Time{}));
     }
     begin(e, request, at);
     ++running_;
@@ -50,11 +56,13 @@ void Engines::fire(std::uint64_t payload) {
   Engine& engine = engines_[payload];
   if (!engine.moving) {
     engine.moving = true;
+    ++moving_;
     engine.begin = loop_.now();
     sharing_.start(engine.request.path, engine.request.bytes.value, *this, payload);
     return;
   }
   const CopyRequest done = engine.request;
+  --moving_;
   engine.busy = false;
   engine.used = true;
   engine.queue = done.queue;

@@ -34,6 +34,9 @@ struct CopyRequest {
 class Engines final : public core::EventSink {
  public:
   Engines(const DmaSpec& spec, core::RunLoop& loop, core::Sharing& sharing);
+  // While an engine of `beside` moves bytes, the command of a copy behind another copy takes `longer`.
+  void set_beside(const Engines& beside, Time longer);
+  bool moving() const { return moving_ > 0; }
   // Queues a copy; the request's sink fires when the last byte is written.
   void submit(const CopyRequest& request);
   using Finished = part::Copies::Finished;
@@ -61,6 +64,9 @@ class Engines final : public core::EventSink {
   std::vector<Engine> engines_;  // the DMA engines, then an entry for each copy kernel that runs
   std::deque<CopyRequest> queue_;
   std::int64_t running_ = 0;
+  std::int64_t moving_ = 0;
+  const Engines* beside_ = nullptr;
+  Time longer_{};
   Finished finished_{};
 };
 

@@ -23,6 +23,10 @@ void HostSpec::describe(config::Describer<HostSpec>& d) {
           "Host time of the query of a queue that finds the end of an operation: a host thread that serves several "
           "streams finds one end after the other")
       .or_default();
+  d.field("busy_query", &HostSpec::busy_query,
+          "Host time of the query of a queue that is busy: while a host thread queries the other busy streams that it "
+          "serves, it sees no end and no flag")
+      .or_default();
   d.field("copy_seen", &HostSpec::copy_seen,
           "Time from the end of a copy by a DMA engine until a host thread that polls for the end has seen it")
       .or_default();

@@ -23,6 +23,7 @@ struct HostSpec {
   // kernel after a copy by a DMA engine, or the other way round. Absent: the queue sees the end at once.
   std::optional<Time> poll_interval{};
   Time query{};       // host time of the query of a queue that finds the end of an operation
+  Time busy_query{};  // the same if the query finds the queue busy
   Time copy_seen{};   // from the end of a copy by a DMA engine until a host thread that polls for it has seen it
   Time event_pair{};  // time that two events recorded in a queue add to the kernels between them
   Time copy_time() const { return copy_enqueue.value_or(enqueue); }

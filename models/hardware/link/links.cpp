@@ -102,7 +102,7 @@ void Links::wire(part::Rank rank, Capacities& own) {
 }
 
 std::vector<double> Links::traffic(const part::Traffic& program) const {
-  return {std::round(program.scale_up_bytes.value)};
+  return {std::round(program.scale_up_bytes.value + (wiring_ == Wiring::pcie ? program.host_bytes.value : 0))};
 }
 
 std::vector<double> Links::occupied(Time end) const {
@@ -182,8 +182,12 @@ void Links::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
 }
 
 void Links::use(const part::CopyUse& use, core::ClassSpec& spec) const {
-  if (use.peer == use.rank) return;
-  add_wires(use.rank, use.peer, use.queue, 1 / port_.copy_efficiency.value_or(port_.payload_efficiency), spec);
+  if (use.within_gpu()) return;
+  const double bytes = 1 / port_.copy_efficiency.value_or(port_.payload_efficiency);
+  if (!use.by_host_memory()) return add_wires(use.rank, use.peer, use.queue, bytes, spec);
+  const Capacities& own = of(use.rank, use.queue);
+  if (wiring_ == Wiring::pcie && own.egress != core::no_id)
+    spec.demands.push_back({use.way == program::Transfer::Way::to_host ? own.egress : own.ingress, bytes});
 }
 
 }  // namespace moire::link

@@ -23,6 +23,15 @@ bool always(const BlameKind&, const SystemSpec&, const Program&) { return true; 
 
 bool has_nics(const SystemSpec& spec) { return spec.nodes > 1 || spec.node.nics > 0; }
 
+std::optional<dma::Copies::HostEngines> host_engines(const NodeSpec& node) {
+  if (!node.host_memory) return std::nullopt;
+  dma::DmaSpec one = node.gpu.dma;
+  one.engines = one.peer_concurrency = 1;
+  // The times of DmaSpec include those of two events.
+  one.switch_command = node.host_memory->switch_command + node.gpu.host.event_pair;
+  return dma::Copies::HostEngines{one, node.host_memory->busy_command};
+}
+
 std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
   std::unique_ptr<fabric::Fabric> topology;
   if (spec.fabric && spec.node.nics > 0) {
@@ -77,7 +86,7 @@ const std::vector<RegisteredPart>& parts() {
        }},
       {dma::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
-         return std::make_unique<dma::Copies>(site, spec.node.gpu.dma);
+         return std::make_unique<dma::Copies>(site, spec.node.gpu.dma, host_engines(spec.node));
        },
        [](const BlameKind&, const SystemSpec&, const Program& program) { return dma::shares(program); }, nullptr,
        [](const SystemSpec& spec, const Program& program) {
@@ -108,8 +117,8 @@ const std::vector<RegisteredPart>& parts() {
          return cu::limits(spec.node.gpu.compute, spec.node.gpu.hbm.bandwidth, spec.node.gpu.hbm.unloaded_latency);
        }},
       {host::declaration,
-       [](const SystemSpec&, Site&, config::Problem&) -> std::unique_ptr<Part> {
-         return std::make_unique<host::Host>();
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
+         return std::make_unique<host::Host>(site, spec.node.host_memory);
        },
        always, nullptr},
       {power::declaration,

@@ -90,6 +90,9 @@ void NodeSpec::describe(config::Describer<NodeSpec>& d) {
       .range(0, 72)
       .or_default();
   d.field("nic", &NodeSpec::nic, "The NIC: a file in configs/hardware").optional();
+  d.field("host_memory", &NodeSpec::host_memory,
+          "The host's memory: a file in configs/hardware; absent: unknown, and GPUs cannot copy through it")
+      .optional();
   d.check([](const NodeSpec& s) -> std::optional<config::Problem> {
     if (s.nics > 0 && !s.nic)
       return config::Problem{"nics is set but nic is not", "write nic: ../hardware/<file>.yaml"};

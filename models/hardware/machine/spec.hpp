@@ -12,6 +12,7 @@
 #include "models/hardware/decompressor/spec.hpp"
 #include "models/hardware/dma/spec.hpp"
 #include "models/hardware/fabric/fabric.hpp"
+#include "models/hardware/host/memory_spec.hpp"
 #include "models/hardware/host/spec.hpp"
 #include "models/hardware/link/spec.hpp"
 #include "models/hardware/memory/spec.hpp"
@@ -61,6 +62,7 @@ struct NodeSpec {
   std::optional<std::int64_t> links_per_pair;  // full mesh only
   std::int64_t nics = 0;                       // GPU g uses NIC g * nics / gpus
   std::optional<nic::NicSpec> nic;
+  std::optional<host::MemorySpec> host_memory;
   static void describe(config::Describer<NodeSpec>& d);
 
   part::Reach reach() const { return {static_cast<program::Rank>(gpus), wiring != link::Wiring::none}; }

@@ -120,19 +120,20 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
 // True for a copy within the GPU whose source and destination together fit into the L2, so that no byte of the copy
 // reaches the memory.
 bool Memory::stays_in_cache(const part::CopyUse& use) const {
-  return use.peer == use.rank && use.ratio == 0 && 2 * use.bytes.value <= l2_.capacity.value;
+  return use.within_gpu() && use.ratio == 0 && 2 * use.bytes.value <= l2_.capacity.value;
 }
 
 void Memory::use(const part::CopyUse& use, core::ClassSpec& spec) const {
   const Capacities& own = of(use.rank, use.queue);
-  if (use.peer == use.rank) {
+  if (use.within_gpu()) {
     const double read = use.ratio > 0 ? 1 / use.ratio : 1;
     spec.demands.push_back({own.l2, read + 1});
     if (!stays_in_cache(use)) spec.demands.push_back({own.hbm, read + hbm_.write_cost});
     return;
   }
-  spec.demands.push_back({own.hbm, 1});
-  if (hbm_.write_cost > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, hbm_.write_cost});
+  if (use.way != program::Transfer::Way::from_host) spec.demands.push_back({own.hbm, 1});
+  if (use.way != program::Transfer::Way::to_host && hbm_.write_cost > 0)
+    spec.demands.push_back({of(use.peer, use.queue).hbm, hbm_.write_cost});
 }
 
 }  // namespace moire::memory

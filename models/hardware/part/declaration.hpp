@@ -85,6 +85,7 @@ struct Traffic {
   std::uint64_t puts = 0;
   Bytes put_bytes;
   Bytes scale_up_bytes;  // payload of peer stores and DMA copies between GPUs of a node
+  Bytes host_bytes;      // of copies into and out of the memory of hosts
 };
 
 }  // namespace moire::part

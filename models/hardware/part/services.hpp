@@ -47,6 +47,12 @@ struct CopyUse {
   bool by_cus = false;  // a copy kernel of the driver copies
   // Not 0: a decompression within the GPU, which writes `bytes` and reads bytes / ratio.
   double ratio = 0;
+  // Not direct: a copy between the memory of `rank`, which is then also `peer`, and the memory of the node's host.
+  program::Transfer::Way way = program::Transfer::Way::direct;
+  Bytes host_footprint{};  // Transfer::host_footprint
+
+  bool by_host_memory() const { return way != program::Transfer::Way::direct; }
+  bool within_gpu() const { return peer == rank && !by_host_memory(); }
 };
 
 // Implemented by every part with capacities that activities (phases, copies) use. use() adds the demands on this part
@@ -190,8 +196,8 @@ class Copies {
     std::uint32_t engine;
     Time begin;
   };
-  // Returns the copy that has just ended. Only valid while the sink of this copy fires.
-  virtual Finished finished(Rank rank, std::uint32_t queue) const = 0;
+  // Returns the engine and the begin of a copy that has just ended. Only valid while the sink of this copy fires.
+  virtual Finished finished(const CopyUse& copy) const = 0;
   // True if copies within the GPU need no DMA engine.
   virtual bool local_by_kernel() const = 0;
 };

@@ -65,12 +65,14 @@ void Power::use(const part::CopyUse& use, core::ClassSpec& spec) const {
       if (shared->stays_in_cache(use)) return true;
     return false;
   };
-  const double memory = use.peer == use.rank && cached() ? 0 : 1;
+  const double memory = use.within_gpu() && cached() ? 0 : 1;
   const double link = use.peer == use.rank ? 0 : spec_.link_byte.value;
   const double read = use.ratio > 0 ? 1 / use.ratio : 1;
-  add(use.rank, read * (spec_.l2_byte.value * gpus_[use.rank].voltage + memory * spec_.hbm_read_byte.value) + link,
-      spec);
-  add(use.peer, spec_.l2_byte.value * gpus_[use.peer].voltage + memory * spec_.hbm_write_byte.value + link, spec);
+  if (use.way != program::Transfer::Way::from_host)
+    add(use.rank, read * (spec_.l2_byte.value * gpus_[use.rank].voltage + memory * spec_.hbm_read_byte.value) + link,
+        spec);
+  if (use.way != program::Transfer::Way::to_host)
+    add(use.peer, spec_.l2_byte.value * gpus_[use.peer].voltage + memory * spec_.hbm_write_byte.value + link, spec);
 }
 
 void Power::occupied(part::Rank rank, bool is) {

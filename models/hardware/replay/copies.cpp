@@ -37,15 +37,13 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
 void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,
                     Time ready) {
   if (leaves_node(rank, transfer)) return post(rank, queue, transfer, number);
-  if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
+  const part::CopyUse use = use_of(rank, queue, transfer);
+  Bytes& moved = use.by_host_memory() ? result_.traffic.host_bytes : result_.traffic.scale_up_bytes;
+  if (!use.within_gpu()) moved = moved + transfer.bytes;
   visit(transfer.peer);
   const bool by_host = program_.queues[queue].by_host;  // a host thread records no events
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  const part::CopyRequest request{.copy = {.rank = rank,
-                                           .peer = transfer.peer,
-                                           .bytes = transfer.bytes,
-                                           .queue = program_.family(queue),
-                                           .ratio = transfer.ratio},
+  const part::CopyRequest request{.copy = use,
                                   .stream = orders_[queue].stream,
                                   .ready = ready,
                                   .without_events = by_host ? machine_.gpu().host.event_pair : Time{},
@@ -55,8 +53,19 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
   copies_.submit(request);
 }
 
+part::CopyUse Replay::use_of(Rank rank, std::uint32_t queue, const program::Transfer& transfer) const {
+  return {.rank = transfer.way == program::Transfer::Way::from_host ? transfer.peer : rank,
+          .peer = transfer.peer,
+          .bytes = transfer.bytes,
+          .queue = program_.family(queue),
+          .ratio = transfer.ratio,
+          .way = transfer.way,
+          .host_footprint = transfer.host_footprint};
+}
+
 bool Replay::leaves_node(Rank rank, const program::Transfer& transfer) const {
-  return transfer.peer != rank && !machine_.reach().stores(rank, transfer.peer);
+  return transfer.peer != rank && transfer.way == program::Transfer::Way::direct &&
+         !machine_.reach().stores(rank, transfer.peer);
 }
 
 // Sends a copy to another node as a put of the host thread that serves the NIC. An empty copy is sent as one byte.
@@ -109,14 +118,16 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
     // In a timeline, the tracks of decompression engines follow those of the DMA engines.
     done.engine += static_cast<std::uint32_t>(machine_.gpu().dma.engines);
   } else {
-    done = copies_.finished(rank, program_.family(queue));
+    done = copies_.finished(use_of(rank, queue, transfer));
   }
   if (observer_ != nullptr) {
-    observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
+    observer_->copy({use_of(rank, queue, transfer).rank, done.engine, transfer.peer, transfer.bytes, copy.name,
+                     done.begin, machine_.loop().now()});
   }
   if (!visits_.empty()) --visits_[transfer.peer];
   const host::HostSpec& host = machine_.gpu().host;
   const Time now = machine_.loop().now();
+  if (follows_at_once(rank, queue)) return see_copy(rank, queue, number);
   if (program_.queues[queue].by_host)
     return see_copy_at(rank, queue, number, find(rank, queue, transfer.ratio > 0 ? now : now + host.copy_seen));
   if (transfer.ratio > 0) return see_copy(rank, queue, number);
@@ -130,11 +141,25 @@ void Replay::see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, T
   machine_.loop().calendar().schedule(at, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
 }
 
+// True if the host has enqueued the next operation together with the current one, so that no thread polls between them.
+bool Replay::follows_at_once(Rank rank, std::uint32_t queue) {
+  const auto& operations = program_.queues[queue].operations;
+  for (std::size_t i = queue_state(rank, queue).next + 1; i < operations.size(); ++i)
+    if (program::runs_on(operations[i], rank)) return comes_with_last(operations[i]);
+  return false;
+}
+
+// Returns the mean time until a free thread that polls `busy` busy streams in turn looks at another of its streams.
+Time Replay::turn_of(std::uint32_t busy) const {
+  return Time{machine_.gpu().host.busy_query.ps * static_cast<std::int64_t>(busy) / 2};
+}
+
 // Lets the host thread that serves the queue find an end that it can see at time `seen`. Returns when its query ends: a
 // thread makes its calls and queries in the order in which they could begin, and a free thread has begun before `seen`.
 Time Replay::find(Rank rank, std::uint32_t queue, Time seen) {
-  Time& free = host_thread(rank, queue).free;
-  return free = std::max(seen, free + machine_.gpu().host.query);
+  HostThread& thread = host_thread(rank, queue);
+  const Time turn = turn_of(thread.under_way - 1);
+  return thread.free = std::max(seen + turn, thread.free + machine_.gpu().host.query);
 }
 
 // Called when the host thread or the command that raises a copy's flag has seen the end of the copy.

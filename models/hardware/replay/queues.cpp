@@ -126,7 +126,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   }
   if (program_.queues[queue].by_host) {
     if (!comes_with_last(operations[state.next])) return enqueue_now(rank, queue);
-    state.enqueued += machine_.gpu().host.enqueue;
+    state.enqueued += time_with_last(operations[state.next]);
   } else {
     state.enqueued = enqueued(rank, queue, state.next);
   }
@@ -152,6 +152,10 @@ void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   HostThread& thread = host_thread(rank, queue);
   const Time now = machine_.loop().now();
   Time at = std::max(now, machine_.site().uneven().start_of(rank));
+  // A thread that polls other streams sees late that the flag of a wait has been raised.
+  const program::Operation* before = operation_before(rank, queue, state.next);
+  if (before != nullptr && std::holds_alternative<program::Wait>(*before) && state.begin < state.end)
+    at = std::max(at, state.end + turn_of(thread.under_way));
   const auto* delay = std::get_if<program::Delay>(&operation);
   if (delay != nullptr && delay->thread == program::Delay::Thread::calls) {
     at = std::max(at, thread.free);
@@ -163,10 +167,16 @@ void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
     at = std::max(at, thread.free) + (polls && by_dma(rank, operation) ? host.copy_time() : host.enqueue);
     thread.free = at;
     for (auto i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i)
-      thread.free += host.enqueue;
+      thread.free += time_with_last(operations[i]);
   }
   state.enqueued = state.ready = at;
   machine_.loop().calendar().schedule(at, *this, pack(Event::start, rank * program_.queues.size() + queue));
+}
+
+// Returns the host's time of the calls that enqueue an operation together with the one before it.
+Time Replay::time_with_last(const program::Operation& operation) const {
+  if (!std::holds_alternative<program::Copy>(operation)) return machine_.gpu().host.enqueue;
+  return machine_.spec().node.host_memory->calls;
 }
 
 // Returns when the next operation of a queue may start after `before`, provided that the host has enqueued both.
@@ -183,6 +193,14 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
       const Time first_byte =
           first_poll(state.engine_waits + dma.first_command, host.poll_interval, state.end + host.queue_gap);
       return {state.end, first_byte - dma.first_command};
+    }
+    // A copy out of the host's memory: the command before it, which its host enqueues a call earlier, polls for the end
+    // of the copy into the memory.
+    if (comes_with_last(next) && std::holds_alternative<program::Copy>(next)) {
+      const host::MemorySpec& memory = *machine_.spec().node.host_memory;
+      const Time command = dma.first_command - host.event_pair;
+      const Time found = first_poll(state.enqueued - host.copy_time() + command, memory.poll_interval, state.end);
+      return {state.end, found + memory.hand_over - command};
     }
     // A copy behind a command that writes a flag: the command of the copy does not overlap with it. Like other commands
     // inside a queue it has no events around it.
@@ -213,7 +231,8 @@ Replay::Runner Replay::runner(Rank rank, const program::Operation& operation) co
 
 bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) const {
   const program::Transfer transfer = std::get<program::Copy>(operation).transfer(rank);
-  return copies_.local_by_kernel() && transfer.peer == rank && transfer.ratio == 0;
+  return copies_.local_by_kernel() && transfer.peer == rank && transfer.ratio == 0 &&
+         transfer.way == program::Transfer::Way::direct;
 }
 
 // True if a DMA engine executes the operation.

@@ -194,6 +194,7 @@ std::string Replay::under_way() const {
 }
 
 bool Replay::comes_with_last(const program::Operation& operation) {
+  if (const auto* copy = std::get_if<program::Copy>(&operation)) return copy->together;
   const auto* kernel = std::get_if<program::Kernel>(&operation);
   return kernel != nullptr && kernel->together;
 }

@@ -227,6 +227,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void schedule_next(Rank rank, std::uint32_t queue);
   static bool comes_with_last(const program::Operation& operation);
   void enqueue_now(Rank rank, std::uint32_t queue);
+  Time turn_of(std::uint32_t busy) const;
+  Time time_with_last(const program::Operation& operation) const;
   void start_operation(Rank rank, std::uint32_t queue);
   // Times of an operation that follows another operation of its queue. turn: when it may start. ready: when an engine
   // may read its command, if it is a copy.
@@ -257,7 +259,9 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   HostThread& host_thread(Rank rank, std::uint32_t queue);
   // True if stores of `rank` do not reach the destination of the copy. post() sends such a copy as a put of the host
   // thread that serves the NIC, and end_post() ends it.
+  part::CopyUse use_of(Rank rank, std::uint32_t queue, const program::Transfer& transfer) const;
   bool leaves_node(Rank rank, const program::Transfer& transfer) const;
+  bool follows_at_once(Rank rank, std::uint32_t queue);
   void post(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number);
   void end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
                 const std::function<program::Transfer(Rank)>& transfer_of);

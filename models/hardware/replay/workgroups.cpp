@@ -409,7 +409,8 @@ void Replay::start_host_copy(Rank rank) {
 void Replay::end_host_copy(const Flight& flight) {
   std::deque<HostCopy>& copies = host_copies_[flight.source];
   if (observer_ != nullptr) {
-    const part::Copies::Finished done = copies_.finished(flight.source, copies.front().queue);
+    const part::Copies::Finished done =
+        copies_.finished({.rank = flight.source, .peer = flight.destination, .queue = copies.front().queue});
     observer_->copy({flight.source, done.engine, flight.destination, flight.bytes, "copy of the host thread",
                      done.begin, machine_.loop().now()});
   }

@@ -188,8 +188,7 @@ class Maker {
           if (is(hop) && at++ == number) return &hop;
         return nullptr;
       };
-      const RankSet set = ranks(turn, [&](Rank, const Task& task) { return hop_of(task) != nullptr; });
-      if (!set) return;
+      if (!ranks(turn, [&](Rank, const Task& task) { return hop_of(task) != nullptr; })) return;
       const auto transfer = [plan = plan_, spec = shared_spec_, arrived = arrived_, turn, hop_of](Rank rank) {
         const Task task = plan.task(rank, turn);
         const Hop* const hop = hop_of(task);
@@ -199,8 +198,38 @@ class Maker {
         return program::Transfer{hop->to, hop->compressed ? codec::compressed(part) : Bytes{part.bytes},
                                  arrived.at(hop->to, arrival)};
       };
-      stream.operations.emplace_back(program::Copy{name_ + ".send", transfer, {}, set});
+      const auto by_host = [this, hop_of](Rank rank, const Task& task) {
+        return spec_.path == Path::host && rank / plan_.shape().gpus == hop_of(task)->to / plan_.shape().gpus;
+      };
+      if (const RankSet set =
+              ranks(turn, [&](Rank rank, const Task& task) { return hop_of(task) != nullptr && !by_host(rank, task); }))
+        stream.operations.emplace_back(program::Copy{name_ + ".send", transfer, {}, set});
+      if (const RankSet set =
+              ranks(turn, [&](Rank rank, const Task& task) { return hop_of(task) != nullptr && by_host(rank, task); }))
+        send_by_host(stream, transfer, set);
     }
+  }
+
+  // Sends by a copy into the memory of the host and, enqueued at the same time, another out of it.
+  void send_by_host(program::Queue& stream, const std::function<program::Transfer(Rank)>& transfer,
+                    const RankSet& set) {
+    const auto out = [transfer](Rank rank) {
+      const program::Transfer whole = transfer(rank);
+      return program::Transfer{.peer = rank, .bytes = whole.bytes, .way = program::Transfer::Way::to_host};
+    };
+    // The chunks that wait in the memory at the same time: one for each stream of each GPU that sends within the node.
+    const bool ring = plan_.shape().collective != Collective::broadcast;
+    const codec::Part chunk = part_of(spec_, plan_, 0);
+    const Bytes waits = (spec_.codec ? codec::compressed(chunk) : Bytes{chunk.bytes}) *
+                        static_cast<double>(spec_.streams * (plan_.shape().gpus - (ring ? 0 : 1)));
+    const auto in = [transfer, waits](Rank rank) {
+      program::Transfer whole = transfer(rank);
+      whole.way = program::Transfer::Way::from_host;
+      whole.host_footprint = waits;
+      return whole;
+    };
+    stream.operations.emplace_back(program::Copy{name_ + ".to_host", out, {}, set});
+    stream.operations.emplace_back(program::Copy{name_ + ".from_host", in, {}, set, true});
   }
 
   static bool receives(Rank, const Task& task) { return task.from != program::no_rank; }

@@ -10,24 +10,35 @@ namespace moire::chunked {
 
 namespace {
 
-struct Path {
-  double latency;  // of a message, seconds
-  double busy;     // part of the latency, in seconds, during which the path carries no other message
-  double rate;     // bytes per second
+struct Route {
+  double latency;     // of a message, seconds
+  double busy;        // part of the latency, in seconds, during which the route carries no other message
+  double rate;        // bytes per second
+  double stages = 1;  // number of times that a message is stored before it is there, each at `rate`
 };
 
-Path inside(const machine::GpuSpec& gpu) {
-  const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
+Time command_of(const machine::GpuSpec& gpu) {
   // The values of first_command and switch_command were measured between two events and include their time; a host
   // thread records no events.
-  const Time command = std::max(Time{}, gpu.dma.first_command - gpu.host.event_pair);
-  return {(gpu.host.copy_time() + command + gpu.host.copy_seen).seconds(),
+  return std::max(Time{}, gpu.dma.first_command - gpu.host.event_pair);
+}
+
+Route inside(const machine::GpuSpec& gpu) {
+  const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
+  return {(gpu.host.copy_time() + command_of(gpu) + gpu.host.copy_seen).seconds(),
           gpu.dma.switch_time(gpu.host.event_pair).seconds() /
               static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
           std::min(gpu.dma.bandwidth.value, links)};
 }
 
-Path between(const nic::NicSpec& nic) {
+// A copy into the memory of the host and another out of it, each by an engine of its own.
+Route through(const host::MemorySpec& memory, const machine::GpuSpec& gpu) {
+  return {(gpu.host.copy_time() + command_of(gpu) + memory.hand_over + gpu.host.copy_seen).seconds(),
+          std::max(memory.switch_command, gpu.dma.next_command).seconds(),
+          std::min(memory.slot_out.value, memory.slot_in.value), 2};
+}
+
+Route between(const nic::NicSpec& nic) {
   const Time fixed = nic.wqe_build + nic.proxy_latency + nic.proxy_time + nic.doorbell + nic.pcie_latency +
                      nic.latency * 2 + nic.flag_latency;
   const double busy = 2 / nic.message_rate.value;
@@ -42,19 +53,22 @@ struct Costs {
   const libraries::EquippedSystem& system;
   codec::Part part = part_of(spec, Plan(shape), 0);
 
-  Path path(bool leaves) const {
-    return leaves && system.node.nic ? between(*system.node.nic) : inside(system.node.gpu);
+  bool by_host() const { return spec.path == Path::host; }
+  Route route(bool leaves) const {
+    if (leaves && system.node.nic) return between(*system.node.nic);
+    return by_host() ? through(*system.node.host_memory, system.node.gpu) : inside(system.node.gpu);
   }
   bool coded(bool leaves) const { return shape.compression != Compression::off && (!shape.between_nodes || leaves); }
   double wire(bool leaves) const {
-    return (coded(leaves) ? codec::compressed(part).value : part.bytes) / path(leaves).rate;
+    return (coded(leaves) ? codec::compressed(part).value : part.bytes) / route(leaves).rate;
   }
-  double hop(bool leaves) const { return path(leaves).latency + wire(leaves); }
+  double hop(bool leaves) const { return route(leaves).latency + route(leaves).stages * wire(leaves); }
   // Returns the part of a hop, in seconds, that a rank's streams cannot overlap: the time of the engine or NIC, or the
   // host's time to enqueue a copy and `kernels` kernels, whichever is longer.
   double alone(bool leaves, int kernels) const {
-    return std::max(path(leaves).busy + wire(leaves),
-                    (system.node.gpu.host.copy_time() + system.node.gpu.host.enqueue * kernels).seconds());
+    const host::HostSpec& host = system.node.gpu.host;
+    const Time send = host.copy_time() + (by_host() && !leaves ? system.node.host_memory->calls : Time{});
+    return std::max(route(leaves).busy + wire(leaves), (send + host.enqueue * kernels).seconds());
   }
   double call(codec::Work work) const {
     const machine::GpuSpec& gpu = system.node.gpu;
@@ -67,7 +81,7 @@ struct Costs {
   }
   // Returns the kinds of hops that occur: true stands for a hop between nodes, false for a hop within a node.
   std::vector<bool> kinds() const {
-    const bool wired = system.node.reach().peers() > 0;
+    const bool wired = joined(spec, system) > 1;
     std::vector<bool> all;
     if (shape.ranks > shape.gpus || !wired) all.push_back(true);
     if (shape.gpus > 1 && wired) all.push_back(false);

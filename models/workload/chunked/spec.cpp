@@ -33,12 +33,19 @@ double buffer_of(const Shape& shape) {
 
 }  // namespace
 
+Rank joined(const ChunkedSpec& spec, const libraries::EquippedSystem& system) {
+  return spec.path == Path::host ? static_cast<Rank>(system.node.gpus) : system.node.reach().peers() + 1;
+}
+
 std::optional<Problem> check(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system) {
   const Rank ranks = shape.ranks;
   if (ranks < 2) return Problem{"a collective needs at least 2 ranks", "raise system.nodes or system.node.gpus"};
   if (shape.root >= ranks)
     return Problem{fmt::format("there is no rank {}", shape.root), fmt::format("the last one is {}", ranks - 1)};
-  if (system.node.reach().peers() + 1 < ranks && (system.node.nics == 0 || !system.fabric))
+  if (spec.path == Path::host && !system.node.host_memory)
+    return Problem{"path is host, but the system does not state the memory of its hosts",
+                   "write system.node.host_memory: ../hardware/<file>.yaml, or path: peer"};
+  if (joined(spec, system) < ranks && (system.node.nics == 0 || !system.fabric))
     return Problem{"some ranks cannot store to each other's memory and have no NICs and fabric between them",
                    "write system.node.nics and system.fabric, or use one node with links"};
   // The largest share is that of rank 0.
@@ -127,6 +134,11 @@ void describe_streams(config::Describer<Spec>& d) {
           "Number of host streams for each kind of work: a rank sends, compresses or decompresses this many chunks at "
           "the same time; with 1, a chunk is sent when the previous one has arrived")
       .range(1, 64)
+      .or_default();
+  d.field("path", &Spec::path,
+          "How chunks get to another GPU of the node. peer: by one copy into its memory; host: by a copy into the "
+          "host's memory and another out of it, as between GPUs that cannot access each other's memory")
+      .choices({{"peer", Path::peer}, {"host", Path::host}})
       .or_default();
 }
 

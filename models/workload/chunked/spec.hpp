@@ -11,6 +11,10 @@
 
 namespace moire::chunked {
 
+// How chunks get to another GPU of the node. peer: by one copy into its memory. host: by a copy into the memory of the
+// host and another out of it, as between GPUs that cannot access each other's memory.
+enum class Path { peer, host };
+
 struct ChunkedSpec {
   Bytes bytes;
   Compression compression = Compression::off;
@@ -18,7 +22,10 @@ struct ChunkedSpec {
   std::optional<codec::CodecSpec> codec{};
   std::optional<std::int64_t> chunks{};  // absent: plan_of takes the number for which closed_form is smallest
   std::int64_t streams = 1;
+  Path path = Path::peer;
 };
+// Returns how many GPUs of a node send each other chunks without a NIC.
+Rank joined(const ChunkedSpec& spec, const libraries::EquippedSystem& system);
 struct BroadcastSpec : ChunkedSpec {
   static constexpr Collective collective = Collective::broadcast;
   std::int64_t root = 0;
