@@ -121,7 +121,7 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   double factor = 1;
   for (int attempt = 0; attempt < 50 && !changes; ++attempt) {
     changed = &random.of(all);
-    factor = changed->whole || changed->name == "host.poll_interval"
+    factor = changed->whole || changed->name.ends_with(".poll_interval")
                  ? random.of({2., 3., 4., 10.})
                  : random.of({1.01, 1.1, 1.5, 2., 3., 4., 10., 1000.});
     changes = made_better(all, *changed, factor);

@@ -114,11 +114,26 @@ constexpr Direction directions[] = {
     {"host.enqueue", Better::less},
     {"host.copy_enqueue", Better::less},
     {"host.query", Better::less},
+    {"host.busy_query", Better::less},
     {"host.copy_seen", Better::less},
     {"host.kernel_start", Better::less},
     {"host.queue_gap", Better::less},
     {"host.poll_interval", Better::less},  // only by integer factors, so that no poll comes later
     {"host.event_pair", Better::neither, "part of the time between two events, not of the time of the run"},
+
+    {"host_memory.slot_out", Better::more},
+    {"host_memory.slot_in", Better::more},
+    {"host_memory.slot", Better::more},
+    {"host_memory.cache", Better::more},
+    {"host_memory.write", Better::more},
+    {"host_memory.read", Better::more},
+    {"host_memory.bandwidth", Better::more},
+    {"host_memory.read_share", Better::neither, "a weight against copies in the other direction, not a capacity"},
+    {"host_memory.switch_command", Better::less},
+    {"host_memory.busy_command", Better::less},
+    {"host_memory.calls", Better::neither, "also determines the moments of polls"},
+    {"host_memory.poll_interval", Better::less},  // only by integer factors, so that no poll comes later
+    {"host_memory.hand_over", Better::less},
 
     {"nic.bandwidth", Better::more},
     {"nic.payload_efficiency", Better::more},

@@ -232,6 +232,11 @@ void draw_codec(Case& one, Random& random) {
     one.work.keys.push_back({"chunks", random.of<const char*>({"2", "5"})});
 }
 
+void draw_path(Case& one, Random& random) {
+  if (number_of(one.system, "system.node.host_memory.slot", 0) > 0 && random.one_in(2))
+    one.work.keys.push_back({"path", "host"});
+}
+
 void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
   const auto add = [&one](const char* key, std::string text) { one.work.keys.push_back({key, std::move(text)}); };
   const std::string algorithm = random.of<const char*>({"chain", "chain", "binomial", "scatter_all_gather"});
@@ -243,6 +248,7 @@ void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
   if (how == Draw::strict) one.work.size = std::max(one.work.size, 16.);
   if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "3", "8", "16"}));
   if (random.one_in(3)) add("streams", random.of<const char*>({"2", "4"}));
+  draw_path(one, random);
   if (algorithm == "chain" && compression == "root" && random.one_in(2)) add("between_nodes", "true");
   if (random.one_in(3)) add("root", how == Draw::loose ? random.of<const char*>({"1", "5", "77"}) : "1");
 }
@@ -263,6 +269,7 @@ void draw_chunked_ring(Case& one, Random& random, Draw how) {
   if (how == Draw::strict) one.work.size = std::max(one.work.size, 16 * shares);
   if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "2", "3", "16"}));
   if (random.one_in(3)) add("streams", random.of<const char*>({"2", "4"}));
+  draw_path(one, random);
   if (compression == "every_hop" && random.one_in(2)) add("between_nodes", "true");
 }
 
@@ -406,7 +413,8 @@ bool Workload::by_switch() const {
 
 bool Workload::chunked_ring() const { return of_chunked_ring(op); }
 bool Workload::hosted() const {
-  return (chunked_ring() || op == "chunked_broadcast") && (is("compression", "root") || find("streams") != nullptr);
+  return (chunked_ring() || op == "chunked_broadcast") &&
+         (is("compression", "root") || is("path", "host") || find("streams") != nullptr);
 }
 
 std::string Workload::text(double times) const {

@@ -56,6 +56,7 @@ inline replay::Result run(const std::string& operations, const EquippedSystem& s
 
 struct Walk {
   std::map<std::pair<Rank, Rank>, double> bytes;
+  double to_hosts = 0, from_hosts = 0;  // bytes copied into and out of the memory of hosts
   std::map<program::FlagRef, std::int64_t> raised, awaited;
   std::map<std::pair<Rank, std::string>, int> kernels;  // by rank and the name after its last "."
   int count(Rank rank, const std::string& what) const {
@@ -72,8 +73,13 @@ inline Walk walk(const program::Program& program) {
         if (!program::runs_on(operation, rank)) continue;
         if (const auto* copy = std::get_if<program::Copy>(&operation)) {
           const program::Transfer transfer = copy->transfer(rank);
-          EXPECT_NE(transfer.peer, rank);
           EXPECT_GE(transfer.bytes.value, 1);
+          if (transfer.way == program::Transfer::Way::to_host) {
+            all.to_hosts += transfer.bytes.value;
+            continue;
+          }
+          EXPECT_NE(transfer.peer, rank);
+          if (transfer.way == program::Transfer::Way::from_host) all.from_hosts += transfer.bytes.value;
           all.bytes[{rank, transfer.peer}] += transfer.bytes.value;
           ++all.raised[transfer.flag];
         } else if (const auto* wait = std::get_if<program::Wait>(&operation)) {

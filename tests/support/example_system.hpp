@@ -59,6 +59,17 @@ inline nic::NicSpec example_nic() {
   return nic;
 }
 
+// Two GPUs fill the memory in either direction, and one GPU in both.
+inline host::MemorySpec example_host_memory() {
+  host::MemorySpec memory;
+  memory.slot_out = {25e9};
+  memory.slot_in = {50e9};
+  memory.slot = memory.write = memory.read = memory.bandwidth = {100e9};
+  memory.cache = {1e6};
+  memory.poll_interval = Time{1};
+  return memory;
+}
+
 // Returns a system with `gpus` GPUs per node. With more than one node, or without links between GPUs, every GPU has a
 // NIC, and all NICs are on one switch.
 inline SystemSpec example_system(std::int64_t gpus, std::int64_t nodes = 1,

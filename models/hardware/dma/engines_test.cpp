@@ -35,6 +35,9 @@ class EnginesTest : public ::testing::Test, public core::EventSink {
                .first_command = Time::from_us(10),
                .next_command = Time::from_us(2),
                .bytes_in_flight = {400e3}};
+  struct Nobody final : core::EventSink {
+    void fire(std::uint64_t) override {}
+  } nobody;
   Engines* engines = nullptr;
   std::vector<Done> done;
   std::function<void(std::uint64_t)> then = [](std::uint64_t) {};
@@ -49,6 +52,27 @@ class EnginesTest : public ::testing::Test, public core::EventSink {
     engines->submit({path, {bytes}, queue, std::max(ready, Time{}), local, this, copy});
   }
 };
+
+// The command of the second copy takes 2 us, and 3 us more while the engines beside move bytes.
+TEST_F(EnginesTest, ACommandTakesLongerWhileTheEnginesBesideAreBusy) {
+  for (const double beside_bytes : {0., 5e6}) {
+    core::Sharing apart{loop};
+    const core::CapacityId other = apart.add_capacity({.name = "other", .rate = 100e9});
+    const core::ClassId way = apart.add_class({.demands = {{other, 1}}, .weight = 400e3});
+    Engines own(spec, loop, sharing), beside(spec, loop, apart);
+    own.set_beside(beside, Time::from_us(3));
+    engines = &own;
+    done.clear();
+    const double begin = loop.now().us();
+    if (beside_bytes > 0)
+      beside.submit({.path = way, .bytes = {beside_bytes}, .ready = loop.now(), .sink = &nobody, .payload = 9});
+    submit_to(1, 1, 1e6, loop.now());
+    submit_to(1, 2, 1e6, loop.now());
+    loop.run();
+    ASSERT_EQ(done.size(), 2U);
+    EXPECT_DOUBLE_EQ(done[1].us - begin, 20 + (beside_bytes > 0 ? 5 : 2) + 10);
+  }
+}
 
 TEST_F(EnginesTest, ACopyPaysItsCommandThenItsBytes) {
   Engines own(spec, loop, sharing);

@@ -14,9 +14,12 @@
 namespace moire::machine {
 namespace {
 
+using ::testing::_;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 
 // Returns the rates of the capacities by name.
@@ -110,6 +113,36 @@ TEST(Machine, AStoreTakesBothPortsAndThePeersMemory) {
   const auto machine = build_or_throw(system, loop);
   EXPECT_THAT(demands_of_store(*machine, 1, 3, 10),
               ElementsAre(Pair("rank 1 port out", 10), Pair("rank 3 HBM", 20), Pair("rank 3 port in", 10)));
+}
+
+TEST(Machine, ACopyIntoTheHostTakesASlotAndTheMemoryOfItsNode) {
+  using Way = program::Transfer::Way;
+  core::RunLoop loop;
+  SystemSpec system = example_system(2, 2);
+  system.node.gpu.hbm.write_cost = 2;
+  system.node.host_memory = example_host_memory();
+  const auto machine = build_or_throw(system, loop);
+  EXPECT_THAT(demands_of_copy(*machine, {.rank = 3, .peer = 3, .bytes = {1e3}, .way = Way::to_host}),
+              ElementsAre(Pair("host 1 memory", 1), Pair("host 1 writes", 1), Pair("rank 3 HBM", 1),
+                          Pair("rank 3 slot", 1), Pair("rank 3 slot out", 1)));
+  EXPECT_THAT(demands_of_copy(*machine, {.rank = 3, .peer = 3, .bytes = {1e3}, .way = Way::from_host}),
+              ElementsAre(Pair("host 1 memory", 1), Pair("host 1 reads", 1), Pair("rank 3 HBM", 2),
+                          Pair("rank 3 slot", 1), Pair("rank 3 slot in", 1)));
+  // The caches hold 1 MB, here a quarter of the bytes in use, or all of them.
+  part::CopyUse cached{.rank = 3, .peer = 3, .bytes = {1e3}, .way = Way::from_host, .host_footprint = {4e6}};
+  EXPECT_THAT(demands_of_copy(*machine, cached), Contains(Pair("host 1 memory", 0.75)));
+  cached.host_footprint = {1e6};
+  EXPECT_THAT(demands_of_copy(*machine, cached), Not(Contains(Pair("host 1 memory", _))));
+}
+
+// On PCIe, the port to the peers and the slot are the same lanes.
+TEST(Machine, OnPcieACopyIntoTheHostTakesThePort) {
+  core::RunLoop loop;
+  SystemSpec system = example_system(2, 1, link::Wiring::pcie);
+  system.node.host_memory = example_host_memory();
+  const auto machine = build_or_throw(system, loop);
+  EXPECT_THAT(demands_of_copy(*machine, {.rank = 1, .peer = 1, .way = program::Transfer::Way::to_host}),
+              Contains(Pair("rank 1 port out", 1)));
 }
 
 TEST(Machine, AStoreInAMeshOfTheSecondNodeTakesThatNodesLink) {

@@ -42,7 +42,7 @@ struct Latency {
 struct CopyUse {
   Rank rank = 0;
   Rank peer = 0;  // equal to `rank` for a copy within the GPU
-  Bytes bytes;
+  Bytes bytes{};
   std::uint32_t queue = 0;
   bool by_cus = false;  // a copy kernel of the driver copies
   // Not 0: a decompression within the GPU, which writes `bytes` and reads bytes / ratio.

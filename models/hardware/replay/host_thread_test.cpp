@@ -108,6 +108,35 @@ TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   EXPECT_EQ(run(system, waits).end, micro(2 + 3 + 10));
 }
 
+// The first of two copies through the host takes 2 us to enqueue, 10 us for its command, and 40 us for its bytes. Its
+// end is found by the first poll at or after 52 us: the queue of the second copy polls every 9 us from 14 us on, when
+// its engine has read the command (3 us of calls, of which the last 1 us is the copy's own, and 10 us). The second copy
+// begins 4 us later and takes 20 us.
+TEST(HostThread, ACopyOutOfTheHostPollsForTheCopyIntoIt) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.enqueue = micro(2);
+  system.node.gpu.host.copy_enqueue = micro(1);
+  system.node.host_memory = machine::example_host_memory();
+  system.node.host_memory->calls = micro(3);
+  system.node.host_memory->poll_interval = micro(9);
+  system.node.host_memory->hand_over = micro(4);
+  Program program(2);
+  program.queues = {queue("main", {}), queue("main.thread", {})};
+  program.queues[1].stream_of = 0;
+  program.queues[1].by_host = true;
+  const auto only_first = std::make_shared<const std::vector<bool>>(std::vector<bool>{true, false});
+  const auto add = [&](Rank to, program::Transfer::Way way, bool together) {
+    const auto transfer = [=](Rank) { return program::Transfer{.peer = to, .bytes = {1e6}, .way = way}; };
+    program.queues[1].operations.emplace_back(program::Copy{"copy", transfer, {}, only_first, together});
+  };
+  add(0, program::Transfer::Way::to_host, false);
+  add(1, program::Transfer::Way::from_host, true);
+  const Result result = run(system, program);
+  EXPECT_EQ(result.operations[0].end, micro(2 + 10 + 40));
+  EXPECT_EQ(result.end, micro(14 + 5 * 9 + 4 + 20));
+  EXPECT_EQ(result.traffic.host_bytes.value, 2e6);
+}
+
 // A copy by an engine takes 2 us to enqueue, 10 us for its command, and 10 us for its bytes.
 TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
   machine::SystemSpec system = example_system(2);
@@ -176,6 +205,23 @@ TEST(HostThread, AThreadFindsOneEndAfterTheOther) {
     program.queues[stream].by_host = true;
   }
   EXPECT_EQ(run(system, program).queue_end[0], micro(26));
+}
+
+// A thread that polls two streams in turn sees the first end half of a query of the other stream late.
+TEST(HostThread, AThreadThatPollsAnotherStreamSeesAnEndLate) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.enqueue = micro(2);
+  system.node.gpu.host.busy_query = micro(3);
+  Program program(2);
+  program.queues = {queue("main", {}), queue("main.one", {copy("one", 1e6, [](Rank rank) { return rank ^ 1U; })}),
+                    queue("main.two", {program::Delay{"seen", micro(40), {}, program::Delay::Thread::polls}})};
+  for (const int stream : {1, 2}) {
+    program.queues[stream].stream_of = 0;
+    program.queues[stream].by_host = true;
+  }
+  const Result result = run(system, program);
+  EXPECT_EQ(result.operations[0].end, micro(2 + 10 + 10 + 1.5));
+  EXPECT_EQ(result.operations[1].end, micro(40)) << "no other stream is busy then";
 }
 
 // Calls do not overtake a query that could begin before them. The copy ends at 22 us, while the other stream makes one

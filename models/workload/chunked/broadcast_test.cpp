@@ -29,8 +29,11 @@ TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
     std::string keys = fmt::format("chunks: {}, root: {}, algorithm: {}, streams: {}, between_nodes: {}", chunks, root,
                                    algorithm, 1 + random() % 3, between);
     if (compression != "off") keys += ", " + by_codec(compression, codec::example_codec(2, 10, 1));
+    const bool by_host = random() % 3 == 0;
+    if (by_host) keys += ", path: host";
     SCOPED_TRACE(fmt::format("{} x {}: {}", nodes, gpus, keys));
-    const EquippedSystem system = example_equipped(gpus, nodes);
+    EquippedSystem system = example_equipped(gpus, nodes);
+    system.node.host_memory = machine::example_host_memory();
     const Built built = build(broadcast(bytes, keys), system);
     ASSERT_EQ(built.errors, "");
     const Walk all = walk(*built.program);
@@ -58,6 +61,12 @@ TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
     for (const auto& [pair, sent] : all.bytes)
       between_nodes += system.node.reach().stores(pair.first, pair.second) ? 0 : sent;
     EXPECT_EQ(result.traffic.put_bytes.value, between_nodes);
+    EXPECT_EQ(all.to_hosts, all.from_hosts);
+    EXPECT_EQ(result.traffic.host_bytes.value, all.to_hosts + all.from_hosts);
+    EXPECT_EQ(by_host && gpus > 1, all.to_hosts > 0);
+    if (by_host) {
+      EXPECT_EQ(result.traffic.scale_up_bytes.value, 0);
+    }
   }
 }
 
@@ -70,6 +79,22 @@ TEST(ChunkedBroadcast, PlainTakesT0) {
       const Pipeline p = pipeline(ranks, chunks, 1 << 26);
       const double taken = run(broadcast(1 << 26, fmt::format("chunks: {}", chunks)), p.system).end.seconds();
       EXPECT_NEAR(taken, p.hops() * p.hop(), 1e-3 * taken) << ranks << " ranks, " << chunks << " chunks";
+    }
+  }
+}
+
+// Through the host's memory a hop consists of two copies, one after the other.
+TEST(ChunkedBroadcast, ThroughTheHostEveryHopIsTwoCopies) {
+  for (const Rank ranks : {2, 3}) {
+    for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::none}) {
+      EquippedSystem system = example_equipped(ranks);
+      system.node.wiring = wiring;
+      system.node.host_memory = machine::example_host_memory();
+      system.node.host_memory->slot = system.node.host_memory->bandwidth = {1e12};
+      system.node.gpu.dma.first_command = system.node.gpu.dma.next_command = Time{};
+      const double chunk = (1 << 26) / 8.0, hop = chunk / 25e9 + chunk / 50e9;
+      const double taken = run(broadcast(1 << 26, "chunks: 8, path: host"), system).end.seconds();
+      EXPECT_NEAR(taken, (8 + ranks - 2) * hop, 1e-3 * taken) << ranks << " ranks";
     }
   }
 }
@@ -190,6 +215,7 @@ TEST(ChunkedBroadcast, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("root: 2", two), HasSubstr("t.yaml:2:"));
   EXPECT_THAT(refused("root: 2", two), HasSubstr("the last one is 1"));
   EXPECT_THAT(refused("chunks: 4", example_equipped(1)), HasSubstr("at least 2 ranks"));
+  EXPECT_THAT(refused("path: host", two), HasSubstr("the system does not state the memory of its hosts"));
   EXPECT_THAT(refused("chunks: 4", two, 3), HasSubstr("use fewer chunks"));
   EXPECT_THAT(refused("compression: root", two), HasSubstr("write codec:"));
   EXPECT_THAT(refused("codec: " + codec::flow(codec::example_codec(2)), two), HasSubstr("although compression is off"));
