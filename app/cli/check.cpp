@@ -128,6 +128,8 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
       return check_gpu(tree, diagnostics);
     case FileKind::nic:
       return check_part<nic::NicSpec>(kind, tree, diagnostics);
+    case FileKind::host_memory:
+      return check_part<host::MemorySpec>(kind, tree, diagnostics);
     case FileKind::reduction:
       return check_part<fabric::ReductionSpec>(kind, tree, diagnostics);
     case FileKind::library:

@@ -27,6 +27,8 @@ std::string_view to_string(FileKind kind) {
       return "GPU";
     case FileKind::nic:
       return "NIC";
+    case FileKind::host_memory:
+      return "memory of a host";
     case FileKind::reduction:
       return "reduction in switches";
     case FileKind::library:
@@ -52,12 +54,13 @@ bool is_wg_trace(const std::filesystem::path& file) {
 }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
-  const std::array<std::pair<FileKind, const config::Description*>, 11> kinds = {{
+  const std::array<std::pair<FileKind, const config::Description*>, 12> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},
       {FileKind::validation, &config::description<validate::ValidationSpec>()},
       {FileKind::system, &config::description<machine::SystemSpec>()},
       {FileKind::gpu, &config::description<machine::GpuSpec>()},
       {FileKind::nic, &config::description<nic::NicSpec>()},
+      {FileKind::host_memory, &config::description<host::MemorySpec>()},
       {FileKind::reduction, &config::description<fabric::ReductionSpec>()},
       {FileKind::library, &config::description<libraries::LibrarySpec>()},
       {FileKind::gemm_library, &config::description<libraries::GemmLibrarySpec>()},

@@ -15,6 +15,7 @@ enum class FileKind {
   system,
   gpu,
   nic,
+  host_memory,
   reduction,
   library,
   gemm_library,

@@ -64,7 +64,10 @@ TEST(NcclSystem, OurOwnDumpIsTheShippedSystem) {
   ASSERT_TRUE(shipped.has_value());
   const auto of_import = said(tree_of(imported->yaml));
   EXPECT_GT(of_import.size(), 100U);
-  EXPECT_EQ(of_import, said(*shipped));
+  auto of_file = said(*shipped);
+  // A dump says nothing about the memory of the host.
+  std::erase_if(of_file, [](const auto& one) { return one.first.starts_with("node.host_memory."); });
+  EXPECT_EQ(of_import, of_file);
 }
 
 struct Built {
