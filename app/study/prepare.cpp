@@ -199,14 +199,18 @@ Preparer::System Preparer::system_of(const config::Node& node, config::Diagnosti
 
 replay::Fold Preparer::fold_of(const System& system, const program::Program& program) const {
   const machine::SystemSpec& spec = *system.spec;
-  if (folding_ == Folding::off) return {1, "--fold off"};
   if (spec.network.model == machine::NetworkModel::flow && spec.fabric)
-    return {1, "the flows of SimGrid need the whole network"};
-  if (system.machine && *system.machine) return replay::fold_of(**system.machine, program);
-  config::Problem error;
-  const auto machine = machine::Machine::build(spec, error, {}, static_cast<program::Rank>(spec.nodes));
-  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
-  return replay::fold_of(*machine, program);
+    return {1, folding_ == Folding::off ? "--fold off" : "the flows of SimGrid need the whole network"};
+  std::unique_ptr<machine::Machine> built;
+  if (!system.machine || !*system.machine) {
+    config::Problem error;
+    built = machine::Machine::build(spec, error, {}, static_cast<program::Rank>(spec.nodes));
+    MOIRE_INVARIANT(built != nullptr, "a checked system was not built: " + error.str());
+  }
+  replay::Fold fold = replay::fold_of(built ? *built : **system.machine, program);
+  // All ranks are simulated, in the order that a folded run has.
+  if (folding_ == Folding::off) fold = {.why_not = "--fold off", .circle = fold.circle};
+  return fold;
 }
 
 std::optional<config::Problem> Preparer::cannot_run(const program::Program& program, const machine::SystemSpec& system,

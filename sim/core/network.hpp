@@ -46,6 +46,8 @@ class Topology {
   // True if the topology and its routes stay the same when every endpoint e is replaced by endpoint e + by (modulo the
   // number of endpoints). Routes over links that turned() maps to themselves are exempt.
   virtual bool turns(EndpointId /*by*/) const { return false; }
+  // True if the endpoints, in groups of `each` consecutive ones, may change places with each other in any way.
+  virtual bool any_order(EndpointId /*each*/) const { return false; }
   // If turns(by) is true, returns the link that endpoint e + by uses where endpoint e uses `link`. Returns `link`
   // itself if all endpoints share `link`.
   virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }

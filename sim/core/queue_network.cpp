@@ -67,7 +67,8 @@ QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetwork
     : calendar_(loop.calendar()),
       topology_(topology),
       spec_(spec),
-      period_(period == 0 ? topology.endpoints() : period) {
+      period_(period == 0 ? topology.endpoints() : period),
+      circle_({topology.endpoints()}) {
   MOIRE_INVARIANT(spec.chunk.value >= 1, "a chunk needs at least one byte");
   MOIRE_INVARIANT(spec.window >= 2, "a window below two chunks cannot keep a link busy");
   links_.reserve(topology.links().size());
@@ -196,7 +197,7 @@ std::pair<EndpointId, EndpointId> QueueNetwork::seen(const Hop& hop, const Flow&
   const EndpointId all = topology_.endpoints();
   const auto from_home = [&](EndpointId end) {
     if (end >= all) return end;  // a switch
-    return end >= hop.home ? end - hop.home : end + all - hop.home;
+    return circle_.minus(end, hop.home);
   };
   return {from_home(flow.key.source), from_home(flow.key.destination)};
 }

@@ -50,6 +50,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/circle.hpp"
 #include "sim/core/network.hpp"
 #include "sim/core/pool.hpp"
 #include "sim/core/run_loop.hpp"
@@ -68,6 +69,8 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   // topology.turns(period) must hold.
   QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec = {}, EndpointId period = 0);
 
+  // Sets how endpoints are counted from the home of a link (Topology::home). By default, they are on one circle.
+  void set_circle(Circle endpoints) { circle_ = std::move(endpoints); }
   void send(const Message& message) override;
   // injected() and delivered() are equal once the arrival times of all messages are known. They are equal to the last
   // bit if all messages have whole numbers of bytes.
@@ -253,6 +256,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   const Topology& topology_;
   QueueNetworkSpec spec_;
   EndpointId period_;
+  Circle circle_;
   std::vector<Link> links_;
   std::vector<Port> ports_;  // indexed by LinkId; used for links that are the first of a path
   // Hash table of open flows with linear probing; its size is a power of two, and at most half of it is used.

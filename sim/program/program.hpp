@@ -178,6 +178,9 @@ class KernelBody {
   // the number of ranks). Flag indices within a rank may differ. False if this is not known; turn.hpp then compares the
   // steps of short kernels one by one.
   virtual bool turns(Rank /*by*/) const { return false; }
+  // The same, but every rank r is replaced by the rank that is `by` further inside its block of `block` consecutive
+  // ranks, around the block.
+  virtual bool turns_within(Rank /*by*/, Rank /*block*/) const { return by_itself(); }
   // True if every rank does the same and uses only its own GPU: no flags, no puts, no memory of other ranks. False if
   // this is not known.
   virtual bool by_itself() const { return false; }

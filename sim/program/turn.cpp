@@ -15,10 +15,9 @@ constexpr std::uint32_t most_looked_at = 200'000;
 
 class Turned {
  public:
-  Turned(const Program& program, Rank from, Rank to)
-      : program_(program), ranks_(program.ranks()), by_((to + ranks_ - from) % ranks_) {}
+  Turned(const Program& program, const core::Circle& circle, Rank by) : program_(program), circle_(circle), by_(by) {}
 
-  bool rank(Rank a, Rank b) const { return a == no_rank ? b == no_rank : b != no_rank && (a + by_) % ranks_ == b; }
+  bool rank(Rank a, Rank b) const { return a == no_rank ? b == no_rank : b != no_rank && circle_.plus(a, by_) == b; }
   bool flag(FlagRef a, FlagRef b) const {
     if (a == no_flag || b == no_flag) return a == b;
     const FlagPlace at = program_.place_of(a), moved = program_.place_of(b);
@@ -44,8 +43,20 @@ class Turned {
 
  private:
   const Program& program_;
-  Rank ranks_;
+  const core::Circle& circle_;
   Rank by_;
+};
+
+// A turn by `by`. With `block`, inside the blocks of so many ranks.
+struct Turn {
+  Rank by;
+  std::optional<Rank> block;
+  core::Circle circle;
+
+  Rank of(Rank rank) const { return circle.plus(rank, by); }
+  std::string text() const {
+    return block ? fmt::format("moved by {} inside their blocks of {}", by, *block) : fmt::format("moved by {}", by);
+  }
 };
 
 // A one-to-one mapping between the flags of two ranks. together() adds a pair of flags to the mapping, and returns
@@ -63,8 +74,13 @@ class Pairs {
 // Compares every step of every workgroup of rank `from` with the same step of rank `to`.
 class Steps {
  public:
-  Steps(const Program& program, const Kernel& kernel, Rank from, Rank to, Pairs& flags, std::uint32_t& left)
-      : kernel_(kernel), turned_(program, from, to), from_(from), to_(to), flags_(flags), left_(left) {}
+  Steps(const Program& program, const Kernel& kernel, const Turn& turn, Rank from, Pairs& flags, std::uint32_t& left)
+      : kernel_(kernel),
+        turned_(program, turn.circle, turn.by),
+        from_(from),
+        to_(turn.of(from)),
+        flags_(flags),
+        left_(left) {}
 
   bool alike() {
     const KernelBody& body = *kernel_.body;
@@ -113,69 +129,74 @@ class Steps {
   std::uint32_t& left_;  // steps that may still be compared
 };
 
-std::string why_not(const Program& program, const Kernel& kernel, Rank by) {
-  if (kernel.body->turns(by)) return {};
+std::string why_not(const Program& program, const Kernel& kernel, const Turn& turn) {
+  const KernelBody& body = *kernel.body;
+  if (turn.block ? body.turns_within(turn.by, *turn.block) : body.turns(turn.by)) return {};
   Pairs flags;
   std::uint32_t left = most_looked_at;
   for (Rank rank = 0; rank < program.ranks(); ++rank) {
-    const Rank to = (rank + by) % program.ranks();
-    const bool alike = Steps(program, kernel, rank, to, flags, left).alike();
+    const bool alike = Steps(program, kernel, turn, rank, flags, left).alike();
     if (left == 0)
       return fmt::format("its steps are not known to repeat every {} ranks, and there are too many of them to compare",
-                         by);
-    if (!alike) return fmt::format("rank {} does not do what rank {} does with all ranks moved by {}", to, rank, by);
+                         turn.by);
+    if (!alike)
+      return fmt::format("rank {} does not do what rank {} does with all ranks {}", turn.of(rank), rank, turn.text());
   }
   return {};
 }
 
-std::string why_not(const Program& program, const Copy& copy, Rank by) {
+std::string why_not(const Program& program, const Copy& copy, const Turn& turn) {
   for (Rank rank = 0; rank < program.ranks(); ++rank) {
-    const Rank to = (rank + by) % program.ranks();
-    const Turned turned(program, rank, to);
+    const Rank to = turn.of(rank);
+    const Turned turned(program, turn.circle, turn.by);
     bool alike = turned.transfer(copy.transfer(rank), copy.transfer(to));
     for (const auto& beside : copy.beside) alike = alike && turned.transfer(beside(rank), beside(to));
     if (!alike)
-      return fmt::format("rank {} does not copy what rank {} copies with all ranks moved by {}", to, rank, by);
+      return fmt::format("rank {} does not copy what rank {} copies with all ranks {}", to, rank, turn.text());
   }
   return {};
 }
 
-std::string unlike_flags(const Program& program, const std::function<FlagRef(Rank)>& flag, Rank by, const char* does) {
+std::string unlike_flags(const Program& program, const std::function<FlagRef(Rank)>& flag, const Turn& turn,
+                         const char* does) {
   for (Rank rank = 0; rank < program.ranks(); ++rank) {
-    const Rank to = (rank + by) % program.ranks();
-    if (!Turned(program, rank, to).flag(flag(rank), flag(to)))
+    const Rank to = turn.of(rank);
+    if (!Turned(program, turn.circle, turn.by).flag(flag(rank), flag(to)))
       return fmt::format("rank {} {} what rank {} does not", rank, does, to);
   }
   return {};
 }
 
-std::string why_not(const Program& program, const Wait& wait, Rank by) {
-  return unlike_flags(program, wait.flag, by, "waits for");
+std::string why_not(const Program& program, const Wait& wait, const Turn& turn) {
+  return unlike_flags(program, wait.flag, turn, "waits for");
 }
 
-std::string why_not(const Program& program, const Signal& signal, Rank by) {
-  return unlike_flags(program, signal.flag, by, "signals");
+std::string why_not(const Program& program, const Signal& signal, const Turn& turn) {
+  return unlike_flags(program, signal.flag, turn, "signals");
 }
 
-std::string why_not(const Program&, const Delay&, Rank) { return {}; }
+std::string why_not(const Program&, const Delay&, const Turn&) { return {}; }
 
 }  // namespace
 
-bool is_turned(const Program& program, const Kernel& kernel, const Phase& phase, Rank from, const Phase& moved,
-               Rank to) {
-  return Turned(program, from, to).phase(kernel, phase, moved);
+bool is_turned(const Program& program, const Kernel& kernel, const Phase& phase, Rank from, const Phase& moved, Rank to,
+               const core::Circle& circle) {
+  return Turned(program, circle, circle.minus(to, from)).phase(kernel, phase, moved);
 }
 
-std::string keeps_from_turning(const Program& program, Rank by) {
+std::string keeps_from_turning(const Program& program, Rank by, std::optional<Rank> block) {
+  std::vector<std::uint32_t> blocks{program.ranks()};
+  if (block) blocks.insert(blocks.begin(), *block);
+  const Turn turn{by, block, core::Circle(blocks)};
   for (const Queue& queue : program.queues) {
     for (const Operation& operation : queue.operations) {
       for (Rank rank = 0; rank < program.ranks(); ++rank) {
-        const Rank to = (rank + by) % program.ranks();
+        const Rank to = turn.of(rank);
         if (runs_on(operation, rank) != runs_on(operation, to))
           return fmt::format("'{}' runs on rank {} and not on rank {}", name_of(operation),
                              runs_on(operation, rank) ? rank : to, runs_on(operation, rank) ? to : rank);
       }
-      std::string why = std::visit([&](const auto& op) { return why_not(program, op, by); }, operation);
+      std::string why = std::visit([&](const auto& op) { return why_not(program, op, turn); }, operation);
       if (!why.empty()) return fmt::format("'{}': {}", name_of(operation), why);
     }
   }

@@ -45,7 +45,7 @@ struct Example {
     kernel.body = body;
     program.queues.push_back({.name = "main", .operations = {kernel}});
   }
-  std::string why(Rank by) const { return keeps_from_turning(program, by); }
+  std::string why(Rank by, std::optional<Rank> block = {}) const { return keeps_from_turning(program, by, block); }
 
   std::shared_ptr<Neighbours> body = std::make_shared<Neighbours>();
   Program program;
@@ -55,6 +55,20 @@ TEST(Turn, RanksThatSendToTheNextOneTakeEachOthersPlaces) {
   const Example ring(6);
   EXPECT_THAT(ring.why(1), IsEmpty());
   EXPECT_THAT(ring.why(2), IsEmpty());
+}
+
+// Ranks send to rank + 3 of 6, so each ring of two ranks stays one if all ranks move inside blocks of 3, but not inside
+// blocks of 2.
+TEST(Turn, RanksMayMoveAroundInsideBlocks) {
+  Example ring(6);
+  ring.body->away = 3;
+  EXPECT_THAT(ring.why(1, 3), IsEmpty());
+  EXPECT_THAT(ring.why(2, 3), IsEmpty());
+  EXPECT_THAT(ring.why(1, 2), HasSubstr("rank 1 does not do what rank 0 does with all ranks moved by 1 inside their "
+                                        "blocks of 2"));
+  ring.body->bytes = [](Rank rank) { return rank < 3 ? 1. : 2.; };
+  EXPECT_THAT(ring.why(1, 3), IsEmpty());
+  EXPECT_THAT(ring.why(1), HasSubstr("with all ranks moved by 1"));
 }
 
 TEST(Turn, FlagsMayHaveAnyNumberThatGoesWithTheRank) {

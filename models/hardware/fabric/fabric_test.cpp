@@ -533,6 +533,45 @@ bool turns(const Topology& topology, EndpointId by) {
   return true;
 }
 
+// If nodes may change places, then in every such order a route has as many links, of the same rates and latencies and
+// with homes at the nodes in the same places, as before.
+TEST(Turns, NodesBelowOneLeafMayHaveAnyOrder) {
+  const auto leaf = [](const std::string& kind, int nodes_per_leaf, int planes = 1) {
+    return fmt::format("{}: {{nodes_per_leaf: {}, spines: 4, planes: {}, switch_latency: 200 ns}}", kind,
+                       nodes_per_leaf, planes);
+  };
+  const std::vector<std::pair<std::string, bool>> cases = {
+      {"star: {switch_latency: 200 ns}", true},
+      {"direct: {}", true},
+      {leaf("fat_tree", 6), true},
+      {leaf("rail_fat_tree", 6), true},
+      {leaf("fat_tree", 3), false},
+      {leaf("rail_fat_tree", 3), false},
+      {leaf("fat_tree", 6, 2), false},
+      {"torus: {dimensions: [6], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", false},
+  };
+  const std::vector<EndpointId> order = {4, 2, 0, 5, 1, 3};
+  const auto to = [&](EndpointId e) { return order[e / 2] * 2 + e % 2; };
+  for (const auto& [yaml, any] : cases) {
+    const auto topology = make(yaml, 6, 2);
+    ASSERT_NE(topology, nullptr) << yaml;
+    EXPECT_EQ(topology->any_order(2), any) << yaml;
+    for (EndpointId a = 0; any && a < 12; ++a) {
+      for (EndpointId b = 0; b < 12; ++b) {
+        const std::vector<LinkId> before = path(*topology, a, b), after = path(*topology, to(a), to(b));
+        ASSERT_EQ(before.size(), after.size()) << yaml;
+        for (std::size_t i = 0; i < before.size(); ++i) {
+          const bool shared = topology->turned(before[i], 2) == before[i];
+          EXPECT_EQ(shared, topology->turned(after[i], 2) == after[i]);
+          if (!shared) {
+            EXPECT_EQ(to(topology->home(before[i])), topology->home(after[i])) << yaml;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Turns, WhatAFabricSaysOfItselfIsSoOfAllRoutes) {
   struct Case {
     std::string yaml;

@@ -68,8 +68,10 @@ Networks::Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow
   // A port must serve a piece of a sum in one turn (sums.hpp), even if nothing else waits there.
   if (topology_->reduction() != nullptr) queues.packet = queues.chunk;
   for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
-    networks_.push_back(
-        std::make_unique<core::QueueNetwork>(site.loop(), *topology_, queues, topology_->endpoints() / site.images()));
+    auto queue =
+        std::make_unique<core::QueueNetwork>(site.loop(), *topology_, queues, topology_->endpoints() / site.images());
+    queues_.push_back(queue.get());
+    networks_.push_back(std::move(queue));
     if (topology_->reduction() == nullptr) continue;
     auto sums = std::make_unique<Sums>(site.loop().calendar(), *topology_, std::move(networks_.back()), queues.chunk,
                                        site.images());
@@ -110,6 +112,10 @@ void Networks::check_conservation() const {
     const double injected = network->injected().value;
     MOIRE_INVARIANT(std::abs(injected - network->delivered().value) <= rounding * injected, "the network lost bytes");
   }
+}
+
+void Networks::set_circle(const core::Circle& of_ranks) {
+  for (core::QueueNetwork* queues : queues_) queues->set_circle(of_ranks.scaled(topology_->endpoints()));
 }
 
 bool Networks::run() {

@@ -31,13 +31,15 @@ class Networks final : public part::Part, public part::Networks {
   core::Network& network(std::size_t number) override { return *networks_[number]; }
   const core::Topology& topology() const override { return *topology_; }
   core::EndpointId sum_of(part::Rank gpu) const override { return Sums::first_group + gpu; }
+  void set_circle(const core::Circle& of_ranks) override;
   bool run() override;
 
  private:
   part::Site& site_;
   std::unique_ptr<Fabric> topology_;
   std::vector<std::unique_ptr<core::Network>> networks_;
-  std::vector<Sums*> sums_;  // those of networks_ whose switches sum
+  std::vector<core::QueueNetwork*> queues_;  // those of networks_, or inside them
+  std::vector<Sums*> sums_;                  // those of networks_ whose switches sum
   bool flow_;
 };
 

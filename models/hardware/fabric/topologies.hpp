@@ -48,6 +48,7 @@ class OneHop final : public Ports {
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
   bool turns(core::EndpointId) const override { return true; }
+  bool any_order(core::EndpointId) const override { return true; }
   core::EndpointId above(core::EndpointId, std::uint32_t) const override { return endpoints(); }
 };
 
@@ -62,6 +63,8 @@ class TwoLevel final : public Ports {
   // As a switch that sums, leaf l has the number endpoints() + l. The numbers of the spines follow those of the leaves.
   core::EndpointId above(core::EndpointId below, std::uint32_t group) const override;
   bool turns(core::EndpointId by) const override;
+  // True with one leaf, or with one leaf for each rail.
+  bool any_order(core::EndpointId each) const override;
 
  private:
   TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,

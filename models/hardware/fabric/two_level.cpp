@@ -122,6 +122,13 @@ core::EndpointId TwoLevel::above(core::EndpointId below, std::uint32_t group) co
   return below < endpoints() + leaves() ? endpoints() + leaves() + group % spines_ : below;
 }
 
+bool TwoLevel::any_order(core::EndpointId each) const {
+  if (planes_ > 1) return false;
+  for (core::EndpointId e = 0; e < endpoints(); ++e)
+    if (leaf_of_[e] != leaf_of_[e % each]) return false;
+  return true;
+}
+
 core::EndpointId TwoLevel::home_of(core::LinkId link) const {
   return link < first_trunk_ ? (link - first_plane_port_) / 2 / planes_ : first_of_leaf_[leaf_of_trunk(link)];
 }

@@ -28,10 +28,16 @@ std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, config::Problem&
 
 Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart, Rank images)
     : spec_(spec),
-      site_(loop, static_cast<Rank>(spec.ranks()) / images, images, spec.node.reach(), apart, spec.uneven) {
+      site_(loop, static_cast<Rank>(spec.ranks()) / images, images, spec.node.reach(), apart, spec.uneven),
+      circle_({static_cast<Rank>(spec.ranks())}) {
   MOIRE_INVARIANT(spec.nodes % images == 0, "blocks of ranks that are no whole nodes");
   for (Rank rank = 0; rank < ranks() && !site_.uneven().clock.empty(); ++rank)
     slow_.push_back(gpu().at_clock(site_.uneven().clock[rank]));
+}
+
+void Machine::set_circle(core::Circle of_ranks) {
+  circle_ = std::move(of_ranks);
+  if (auto* networks = site_.find<part::Networks>()) networks->set_circle(circle_);
 }
 
 void Machine::run() {

@@ -32,6 +32,10 @@ class Machine {
   Rank ranks() const { return site_.ranks(); }  // simulated ranks
   Rank images() const { return site_.images(); }
   const part::Reach& reach() const { return site_.reach(); }
+  // Along which circle the blocks of a folded run follow each other, and positions are counted (replay/fold.hpp). By
+  // default, one circle of all ranks.
+  void set_circle(core::Circle of_ranks);
+  const core::Circle& circle() const { return circle_; }
 
   core::RunLoop& loop() { return site_.loop(); }
   core::Sharing& sharing() { return site_.sharing(); }
@@ -53,6 +57,7 @@ class Machine {
   SystemSpec spec_;
   std::unique_ptr<core::RunLoop> own_loop_;
   part::Site site_;
+  core::Circle circle_;
   std::vector<GpuSpec> slow_;  // by rank, if clocks differ
 };
 

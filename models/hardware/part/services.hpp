@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/hardware/part/part.hpp"
+#include "sim/core/circle.hpp"
 #include "sim/core/network.hpp"
 
 namespace moire::part {
@@ -254,6 +255,8 @@ class Networks {
   // Returns the address of a group: the GPUs that have the index `gpu` in their nodes. The switches add up what these
   // GPUs send to the address, and send the sum to each of them. The fabric must have switches that sum.
   virtual core::EndpointId sum_of(Rank gpu) const = 0;
+  // Sets how positions of ranks are counted from a rank, for the order of simultaneous messages (fold.hpp).
+  virtual void set_circle(const core::Circle& of_ranks) = 0;
   // If the network has its own clock (SimGrid), runs the simulation until no events are left and returns true.
   // Otherwise returns false, and the caller runs the loop.
   virtual bool run() = 0;

@@ -92,7 +92,7 @@ void Replay::end_post(Rank rank, std::uint32_t queue, const program::Transfer& t
   // If the flag's rank is not simulated (folding), raises the flag of the copy that this copy stands for.
   if (machine_.images() > 1 && flag != program::no_flag) {
     const Rank away = program_.place_of(flag).rank / machine_.ranks() * machine_.ranks();
-    flag = transfer_of((rank + program_.ranks() - away) % program_.ranks()).flag;
+    flag = transfer_of(machine_.circle().minus(rank, away)).flag;
   }
   if (observer_ != nullptr) {
     observer_->put({rank, transfer.peer, program::no_cu, Bytes{std::max(transfer.bytes.value, 1.0)}, flag,

@@ -51,10 +51,24 @@ std::string keeps_from_folding(const machine::SystemSpec& system, const core::To
 
 using Build = std::function<std::unique_ptr<machine::Machine>(program::Rank)>;
 
+// Finds the smallest block of nodes that can be simulated for all blocks inside a block of `nodes` nodes. Returns
+// `nodes` if there is none.
+program::Rank smallest_inside(const machine::SystemSpec& system, const program::Program& program, program::Rank nodes) {
+  const auto gpus = static_cast<program::Rank>(system.node.gpus);
+  for (program::Rank block = 1; block < nodes; ++block)
+    if (nodes % block == 0 && program::keeps_from_turning(program, block * gpus, nodes * gpus).empty()) return block;
+  return nodes;
+}
+
 // Simulates kernels that every rank runs by itself on one rank only (stand_in.cpp). If other ranks interfere, repeats
 // the run and simulates these kernels on all ranks.
-void run_on(program::Rank images, const Build& build, const program::Program& program, program::Observer* observer,
-            const std::vector<bool>& watched, Folded& folded) {
+void run_on(program::Rank images, const Build& build_machine, const program::Program& program,
+            program::Observer* observer, const std::vector<bool>& watched, Folded& folded) {
+  const auto build = [&](program::Rank blocks) {
+    auto machine = build_machine(blocks);
+    if (!folded.fold.circle.empty()) machine->set_circle(core::Circle(folded.fold.circle));
+    return machine;
+  };
   folded.machine = build(images);
   try {
     folded.result = Replay(*folded.machine, program, observer, watched, Likes::one).run();
@@ -76,9 +90,15 @@ Fold fold_of(const machine::Machine& machine, const program::Program& program) {
     if (nodes % block != 0) continue;
     std::string why = keeps_from_folding(system, topology, program, block);
     if (why.empty()) {
+      const auto gpus = static_cast<program::Rank>(system.node.gpus),
+                 nics = static_cast<program::Rank>(system.node.nics);
+      fold.certain = topology == nullptr || !any_link_stays(*topology, block * nics);
+      if (topology != nullptr && topology->any_order(nics) && !system.uneven) {
+        fold.circle = {nodes * gpus};
+        for (program::Rank inside; (inside = smallest_inside(system, program, block)) < block; block = inside)
+          fold.circle.insert(fold.circle.begin(), block * gpus);
+      }
       fold.images = nodes / block;
-      fold.certain =
-          topology == nullptr || !any_link_stays(*topology, block * static_cast<program::Rank>(system.node.nics));
       return fold;
     }
     if (fold.why_not.empty()) fold.why_not = std::move(why);
@@ -89,6 +109,7 @@ Fold fold_of(const machine::Machine& machine, const program::Program& program) {
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
                   const program::Program& program, program::Observer* observer, const std::vector<bool>& watched) {
   Fold all;
+  all.circle = fold.circle;
   if (fold.images > 1 && observer != nullptr && !fold.certain) {
     all.why_not = "a timeline is written, and only the run itself can show whether folding is possible";
   } else if (fold.images > 1) {

@@ -1,7 +1,9 @@
 // Folding: finds out which ranks of a program must be simulated. A block is a number of consecutive nodes. If program
 // and machine are unchanged when every node takes the place of the node one block further on, only the first block is
 // simulated. Its messages to other blocks pass the fabric and arrive in the first block. There they stand for the
-// messages that other blocks would send to it. docs/explanation/folding.md has the proof.
+// messages that other blocks would send to it. If blocks are larger than a node, and program and machine are unchanged
+// when every node moves around inside its block, too, only a part of the first block is simulated.
+// docs/explanation/folding.md has the proof.
 #pragma once
 
 #include <functional>
@@ -16,7 +18,10 @@ namespace moire::replay {
 struct Fold {
   program::Rank images = 1;  // number of identical blocks, of which one is simulated
   std::string why_not{};     // why blocks cannot be single nodes; empty: they can
-  bool certain = true;       // false: all blocks share some links, and only the run shows whether messages use them
+  // The blocks that turn: of ranks that are simulated together, inside larger blocks, ..., of all ranks. A run with all
+  // ranks uses the same circle, so that simultaneous messages have the same order.
+  std::vector<program::Rank> circle{};
+  bool certain = true;  // false: all blocks share some links, and only the run shows whether messages use them
 };
 
 // Finds the smallest block that can be simulated for all blocks. `machine`: a machine of the system, with any number of

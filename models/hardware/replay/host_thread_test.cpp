@@ -73,6 +73,33 @@ TEST(HostThread, ARingOfCopiesBetweenNodesFolds) {
   EXPECT_EQ(folded.result.traffic.put_bytes, whole.result.traffic.put_bytes);
 }
 
+// The nodes form a grid of 3 x 4. Every rank copies to the next one of its row, then to the next one of its column. One
+// rank stands for all.
+TEST(HostThread, ATorusOfCopiesFoldsAlongBothDirections) {
+  const machine::SystemSpec system = example_system(1, 12);
+  Program program(12);
+  const program::FlagBlock row = flag_of(program), column = flag_of(program);
+  const auto next_in_row = [](Rank rank) { return rank / 3 * 3 + (rank + 1) % 3; };
+  program.queues = {queue(
+      "main", {copy("row", 50e3, next_in_row, row), program::Wait{"wait", [=](Rank rank) { return row.at(rank, 0); }},
+               copy(
+                   "column", 70e3, [](Rank rank) { return (rank + 3) % 12; }, column),
+               program::Wait{"wait", [=](Rank rank) { return column.at(rank, 0); }}})};
+  const auto build = [&](Rank images) {
+    config::Problem error;
+    return machine::Machine::build(system, error, {}, images);
+  };
+  const Fold fold = fold_of(*build(1), program);
+  EXPECT_EQ(fold.images, 12U);
+  EXPECT_THAT(fold.circle, testing::ElementsAre(3, 12));
+  const Folded folded = run_folded(fold, build, program);
+  const Folded whole = run_folded({.why_not = "to compare", .circle = fold.circle}, build, program);
+  EXPECT_EQ(folded.fold.images, 12U);
+  EXPECT_EQ(whole.fold.images, 1U);
+  EXPECT_EQ(folded.result.rank_end, whole.result.rank_end);
+  EXPECT_EQ(folded.result.traffic.put_bytes, whole.result.traffic.put_bytes);
+}
+
 // Enqueueing takes 2 us, and the start of a kernel 3 us. If a kernel is enqueued ahead of time, both overlap with the
 // kernel before it. If a host thread enqueues a kernel when the kernel before it has ended, both add to the time.
 TEST(HostThread, WhatItComesToIsEnqueuedThen) {

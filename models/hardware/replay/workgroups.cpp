@@ -120,7 +120,7 @@ program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase)
   if (away == 0) return phase.flag;
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
-  const Rank sender = (run.rank + program_.ranks() - away) % program_.ranks();
+  const Rank sender = machine_.circle().minus(run.rank, away);
   Phase there;
   if (has_item(wg)) {
     body.item_phase(sender, rest_of(wg).item, rest_of(wg).item_step - 1, there);
@@ -129,7 +129,7 @@ program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase)
   } else {
     body.strand_phase(sender, wg.number, wg.strand, wg.step - 1, there);
   }
-  MOIRE_INVARIANT(program::is_turned(program_, *run.kernel, phase, run.rank, there, sender),
+  MOIRE_INVARIANT(program::is_turned(program_, *run.kernel, phase, run.rank, there, sender, machine_.circle()),
                   "ranks that are simulated as one do different things: " + run.kernel->name);
   return there.flag;
 }

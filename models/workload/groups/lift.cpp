@@ -43,16 +43,17 @@ class Map : public std::enable_shared_from_this<Map> {
     }
   }
 
+  Rank ranks() const { return static_cast<Rank>(of_.size()); }
   bool has(Rank rank) const { return of_[rank] != outside; }
-  // Adds `by` to every rank, modulo the number of ranks. If this maps whole communicators to whole communicators, and
-  // shifts the positions of all ranks in their communicators by the same number, returns this number; otherwise
-  // nothing.
-  std::optional<Rank> turned(Rank by) const {
+  // Adds `by` to every rank, modulo `block`, inside its block of so many ranks. If this maps whole communicators to
+  // whole communicators, and shifts the positions of all ranks in their communicators by the same number, returns this
+  // number; otherwise nothing.
+  std::optional<Rank> turned(Rank by, Rank block) const {
     const auto ranks = static_cast<Rank>(of_.size());
     std::vector<std::uint32_t> to(communicators_.size(), outside);
     std::optional<Rank> inner;
     for (Rank rank = 0; rank < ranks; ++rank) {
-      const Rank moved = (rank + by) % ranks;
+      const Rank moved = rank / block * block + (rank % block + by) % block;
       if (has(rank) != has(moved)) return std::nullopt;
       if (!has(rank)) continue;
       std::uint32_t& there = to[of_[rank]];
@@ -96,8 +97,9 @@ class LiftedBody final : public program::KernelBody {
     return inner_->strand_phase(map_->own(rank), workgroup, strand, step, phase) && lift(rank, phase);
   }
   std::int64_t items(Rank rank) const override { return map_->has(rank) ? inner_->items(map_->own(rank)) : 0; }
-  bool turns(Rank by) const override {
-    const std::optional<Rank> inner = map_->turned(by);
+  bool turns(Rank by) const override { return turns_within(by, map_->ranks()); }
+  bool turns_within(Rank by, Rank block) const override {
+    const std::optional<Rank> inner = map_->turned(by, block);
     return inner && (*inner == 0 || inner_->turns(*inner));
   }
   bool by_itself() const override { return inner_->by_itself(); }
