@@ -542,7 +542,6 @@ TEST(Turns, NodesBelowOneLeafMayHaveAnyOrder) {
   };
   const std::vector<std::pair<std::string, bool>> cases = {
       {"star: {switch_latency: 200 ns}", true},
-      {"direct: {}", true},
       {leaf("fat_tree", 6), true},
       {leaf("rail_fat_tree", 6), true},
       {leaf("fat_tree", 3), false},
