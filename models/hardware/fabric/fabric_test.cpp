@@ -537,7 +537,7 @@ bool turns(const Topology& topology, EndpointId by) {
 // with homes at the nodes in the same places, as before.
 TEST(Turns, NodesBelowOneLeafMayHaveAnyOrder) {
   const auto leaf = [](const std::string& kind, int nodes_per_leaf, int planes = 1) {
-    return fmt::format("{}: {{nodes_per_leaf: {}, spines: 4, planes: {}, switch_latency: 200 ns}}", kind,
+    return fmt::format("{}: {{nodes_per_leaf: {}, spines: 2, planes: {}, switch_latency: 200 ns}}", kind,
                        nodes_per_leaf, planes);
   };
   const std::vector<std::pair<std::string, bool>> cases = {
