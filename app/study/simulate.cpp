@@ -176,6 +176,7 @@ Time repeated(const replay::Result& result, const program::Program& program, con
 void add_parts(const replay::Result& result, const machine::Machine& machine, std::vector<Metric>& metrics) {
   const auto add = [&metrics](const std::vector<part::MetricInfo>& infos, const std::vector<double>& values,
                               auto form) {
+    if (values.empty()) return;  // metrics of something that the run did not use
     MOIRE_INVARIANT(infos.size() == values.size(), "a part declares another number of metrics than it returns");
     for (std::size_t i = 0; i < infos.size(); ++i) metrics.push_back({std::string(infos[i].name), form(values[i])});
   };

@@ -38,9 +38,8 @@ class Watch final : public program::Observer {
   Time queue_end;  // of the first GPU: includes the commands that write flags
 };
 
-// Simulates the copies of all ranks and returns the ends of the first and of the last copy. All ranks run the same
-// program, so a rank with fewer copies gets additional copies of 0 bytes. They follow its own copies and do not delay
-// them.
+// Simulates the copies of all ranks and returns when they ended. All ranks run the same program, so a rank with fewer
+// copies gets additional copies of 0 bytes. They follow its own copies and do not delay them.
 Watch watch_copies(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
   const SystemSpec node = one_node(system);
   const auto ranks = static_cast<Rank>(node.node.gpus);
@@ -73,6 +72,8 @@ Watch watch_copies(const SystemSpec& system, const std::function<Streams(Rank)>&
   simulate(node, program, &watch);
   return watch;
 }
+
+// Returns the ends of the first and of the last copy.
 Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
   return watch_copies(system, streams_of).ends;
 }
@@ -189,6 +190,7 @@ Values all_to_all(const SystemSpec& system, const Parameters& parameters) {
   }));
 }
 
+// Copies through the slots of GPUs into the memory of their host, and out of it.
 Values by_host(const SystemSpec& system, const Parameters& parameters) {
   using Way = program::Transfer::Way;
   if (!system.node.host_memory)

@@ -3,12 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace moire::host {
 
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "host",
+      .traffic = {{"host_memory_bytes",
+                   "If there are any: bytes that were copied into the memory of hosts and out of it, both added"}},
+      .occupied =
+          {{"host_memory_busy_percent",
+            "In such a run: time that the busiest memory of a host, or slot of a GPU, was in use, over the time "
+            "of the run"}},
       .blame = {{.key = "host",
                  .lost = "launch",
                  .meaning = "Time lost to the host, which enqueues operations of other queues first; with "
@@ -22,7 +29,7 @@ Host::Host(part::Site& site, const std::optional<MemorySpec>& memory) : site_(si
   for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
     for (part::Rank rank = 0; rank < site.ranks(); ++rank) {
       const auto add = [&](std::string name, BytesPerSecond rate) {
-        return site.add_capacity(rank, {std::move(name), rate.value});
+        return capacities_.emplace_back(site.add_capacity(rank, {std::move(name), rate.value}));
       };
       if (rank % gpus == 0) {
         const part::Rank node = rank / gpus;
@@ -35,6 +42,20 @@ Host::Host(part::Site& site, const std::optional<MemorySpec>& memory) : site_(si
                         add(fmt::format("rank {} slot", rank), spec_->slot)});
     }
   }
+}
+
+std::vector<double> Host::traffic(const part::Traffic& program) const {
+  if (program.host_bytes.value == 0) return {};
+  return {std::round(program.host_bytes.value)};
+}
+
+std::vector<double> Host::occupied(Time end) const {
+  const std::vector<double> served = site_.sharing().served();
+  double most = 0;
+  for (const core::CapacityId id : capacities_)
+    most = std::max(most, served[id] / (site_.sharing().capacity(id).rate * end.seconds()));
+  if (most == 0) return {};
+  return {most};
 }
 
 void Host::use(const part::CopyUse& use, core::ClassSpec& spec) const {

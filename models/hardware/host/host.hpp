@@ -17,6 +17,9 @@ class Host final : public part::Part, public part::Shared {
  public:
   Host(part::Site& site, const std::optional<MemorySpec>& memory);
 
+  // No values if nothing was copied into the memory of a host, or out of it.
+  std::vector<double> traffic(const part::Traffic& program) const override;
+  std::vector<double> occupied(Time end) const override;
   void use(const part::CopyUse& use, core::ClassSpec& spec) const override;
 
  private:
@@ -29,6 +32,7 @@ class Host final : public part::Part, public part::Shared {
   part::Site& site_;
   std::optional<MemorySpec> spec_;
   // Of all ranks, and of all nodes; repeated per queue in a counterfactual run that gives every queue its own links.
+  std::vector<core::CapacityId> capacities_;
   std::vector<Slot> slots_;
   std::vector<Memory> memories_;
 };

@@ -23,7 +23,7 @@ class Part {
   // Called once, after all parts have been added.
   virtual void connect() {}
   // traffic() and occupied() return the values of the declared metrics for a run that ended at `end`, in the order of
-  // the declaration.
+  // the declaration, or no values if the run does not report them.
   virtual std::vector<double> traffic(const Traffic& /*program*/) const { return {}; }
   virtual std::vector<double> occupied(Time /*end*/) const { return {}; }
   // Throws InvariantError if bytes or messages that entered the part did not leave it.

@@ -172,6 +172,7 @@ void Replay::count_images() {
   result_.traffic.puts *= images;
   result_.traffic.put_bytes = result_.traffic.put_bytes * images;
   result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes * images;
+  result_.traffic.host_bytes = result_.traffic.host_bytes * images;
   for (OperationTimes& operation : result_.operations) {
     operation.workgroups *= images;
     for (program::PhaseTotal& phase : operation.phases) {
