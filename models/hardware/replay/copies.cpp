@@ -149,17 +149,18 @@ bool Replay::follows_at_once(Rank rank, std::uint32_t queue) {
   return false;
 }
 
-// Returns the mean time until a free thread that polls `busy` busy streams in turn looks at another of its streams.
-Time Replay::turn_of(std::uint32_t busy) const {
-  return Time{machine_.gpu().host.busy_query.ps * static_cast<std::int64_t>(busy) / 2};
+// Returns the mean time for which a thread that polls its streams in turn asks busy ones before it comes to a stream
+// that has ended.
+Time Replay::turn_of(const HostThread& thread) const {
+  return Time{machine_.gpu().host.busy_query.ps * static_cast<std::int64_t>(thread.under_way - thread.ended) / 2};
 }
 
 // Lets the host thread that serves the queue find an end that it can see at time `seen`. Returns when its query ends: a
 // thread makes its calls and queries in the order in which they could begin, and a free thread has begun before `seen`.
 Time Replay::find(Rank rank, std::uint32_t queue, Time seen) {
   HostThread& thread = host_thread(rank, queue);
-  const Time turn = turn_of(thread.under_way - 1);
-  return thread.free = std::max(seen + turn, thread.free + machine_.gpu().host.query);
+  ++thread.ended;
+  return thread.free = std::max(seen, thread.free + machine_.gpu().host.query) + turn_of(thread);
 }
 
 // Called when the host thread or the command that raises a copy's flag has seen the end of the copy.

@@ -155,7 +155,7 @@ void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   // A thread that polls other streams sees late that the flag of a wait has been raised.
   const program::Operation* before = operation_before(rank, queue, state.next);
   if (before != nullptr && std::holds_alternative<program::Wait>(*before) && state.begin < state.end)
-    at = std::max(at, state.end + turn_of(thread.under_way));
+    at = std::max(at, state.end + turn_of(thread));
   const auto* delay = std::get_if<program::Delay>(&operation);
   if (delay != nullptr && delay->thread == program::Delay::Thread::calls) {
     at = std::max(at, thread.free);
@@ -330,6 +330,7 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
       return;
     }
     state.searched = false;
+    --host_thread(rank, queue).ended;
   }
   if (!stand_ins_.empty() && std::holds_alternative<program::Kernel>(operation)) ends_by_itself(state.run);
   OperationTimes& times = result_.operations[operation_index(queue, state.next)];

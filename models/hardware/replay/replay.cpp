@@ -240,7 +240,9 @@ void Replay::fire(std::uint64_t payload) {
       const auto rank = static_cast<Rank>(of_queue / queues);
       const auto queue = static_cast<std::uint32_t>(of_queue % queues);
       const auto number = static_cast<std::uint32_t>(id >> copy_number_shift);
-      return event == Event::copied ? end_copy(rank, queue, number) : see_copy(rank, queue, number);
+      if (event == Event::copied) return end_copy(rank, queue, number);
+      if (program_.queues[queue].by_host) --host_thread(rank, queue).ended;
+      return see_copy(rank, queue, number);
     }
   }
 }

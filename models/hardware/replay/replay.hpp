@@ -95,6 +95,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   struct HostThread {
     Time free;                    // when its last call ends
     std::uint32_t under_way = 0;  // operations for whose end it polls
+    std::uint32_t ended = 0;      // those of them that have ended, which it has not found yet
     Time polled;                  // when it last saw the end of an operation
   };
 
@@ -227,7 +228,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void schedule_next(Rank rank, std::uint32_t queue);
   static bool comes_with_last(const program::Operation& operation);
   void enqueue_now(Rank rank, std::uint32_t queue);
-  Time turn_of(std::uint32_t busy) const;
+  Time turn_of(const HostThread& thread) const;
   Time time_with_last(const program::Operation& operation) const;
   void start_operation(Rank rank, std::uint32_t queue);
   // Times of an operation that follows another operation of its queue. turn: when it may start. ready: when an engine
