@@ -11,10 +11,12 @@ namespace moire::core {
 
 class Circle {
  public:
-  // `blocks`: sizes of the blocks, each a divisor of the next. The last one is the number of all numbers.
+  // `blocks`: sizes of the blocks, from small to large. Each is a divisor of the next; the last is the size of the
+  // whole.
   explicit Circle(std::vector<std::uint32_t> blocks) : blocks_(std::move(blocks)) {}
 
-  // Returns number `at` turned by `by`, which has the meaning of the number to which such a turn moves number 0.
+  // A turn is named by the number to which it moves number 0. plus() returns the number to which turn `by` moves `at`.
+  // minus() returns the number that turn `by` moves to `at`.
   std::uint32_t plus(std::uint32_t at, std::uint32_t by) const { return moved(at, by, false); }
   std::uint32_t minus(std::uint32_t at, std::uint32_t by) const { return moved(at, by, true); }
   // Returns the circle with `all` numbers in total, in which all blocks are larger or smaller in the same proportion.

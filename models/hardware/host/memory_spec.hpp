@@ -28,12 +28,10 @@ struct MemorySpec {
   double read_share = 1;
   Time switch_command;  // from the end of a copy until the first byte of a copy of another queue by the same engine
   Time busy_command;    // by how much a command behind a copy takes longer while the GPU copies in the other direction
-  // Of a pair of copies, into the memory and out of it. calls: host time to enqueue the second one, with an event
-  // between the two. poll_interval: interval at which the second one's queue checks whether the first one has ended,
-  // from the moment on at which its engine has read its command. hand_over: from this check until its first byte moves.
-  Time calls;
-  Time poll_interval;
-  Time hand_over;
+  // Three times of a pair of copies, of which the first goes into the memory and the second out of it.
+  Time calls;          // host time to enqueue the second copy and the event between the two
+  Time poll_interval;  // between two checks of the second copy's queue whether the first copy has ended
+  Time hand_over;      // from the check that finds this end until the first byte of the second copy moves
   static void describe(config::Describer<MemorySpec>& d);
 };
 

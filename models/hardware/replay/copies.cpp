@@ -115,8 +115,9 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   part::Copies::Finished done{};
   if (transfer.ratio > 0) {
     done = decompressors_.finished(rank);
-    // In a timeline, the tracks of decompression engines follow those of the DMA engines.
-    done.engine += static_cast<std::uint32_t>(machine_.gpu().dma.engines);
+    // In a timeline, the tracks of decompression engines follow those of the DMA engines, of which two are for the
+    // host.
+    done.engine += static_cast<std::uint32_t>(machine_.gpu().dma.engines + (machine_.spec().node.host_memory ? 2 : 0));
   } else {
     done = copies_.finished(use_of(rank, queue, transfer));
   }

@@ -24,6 +24,14 @@ Time network_latency(const machine::SystemSpec& system) {
   return latency;
 }
 
+// Makes all queues but the first streams of the first one, which a host thread serves.
+void serve_by_host(Program& program) {
+  for (std::size_t stream = 1; stream < program.queues.size(); ++stream) {
+    program.queues[stream].stream_of = 0;
+    program.queues[stream].by_host = true;
+  }
+}
+
 program::FlagBlock flag_of(Program& program) {
   return program.add_flags({"there", 1, [](Rank rank, std::uint32_t) { return std::pair{rank, std::string("copy")}; }});
 }
@@ -119,10 +127,7 @@ TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 1 + 10));
   // One thread serves both streams, so it enqueues the second kernel after the first.
   program.queues = {queue("main", {}), queue("main.one", {busy("a")}), queue("main.two", {busy("b")})};
-  for (const int stream : {1, 2}) {
-    program.queues[stream].stream_of = 0;
-    program.queues[stream].by_host = true;
-  }
+  serve_by_host(program);
   EXPECT_EQ(run(system, program).end, micro(2 + 2 + 3 + 10));
   // Waits and signals take no time of the thread.
   Program waits(1);
@@ -130,8 +135,7 @@ TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   const auto own = [=](Rank rank) { return there.at(rank, 0); };
   waits.queues = {queue("main", {}),
                   queue("main.thread", {program::Signal{"s", own}, program::Wait{"w", own}, busy("a")})};
-  waits.queues[1].stream_of = 0;
-  waits.queues[1].by_host = true;
+  serve_by_host(waits);
   EXPECT_EQ(run(system, waits).end, micro(2 + 3 + 10));
 }
 
@@ -149,8 +153,7 @@ TEST(HostThread, ACopyOutOfTheHostPollsForTheCopyIntoIt) {
   system.node.host_memory->hand_over = micro(4);
   Program program(2);
   program.queues = {queue("main", {}), queue("main.thread", {})};
-  program.queues[1].stream_of = 0;
-  program.queues[1].by_host = true;
+  serve_by_host(program);
   const auto only_first = std::make_shared<const std::vector<bool>>(std::vector<bool>{true, false});
   const auto add = [&](Rank to, program::Transfer::Way way, bool together) {
     const auto transfer = [=](Rank) { return program::Transfer{.peer = to, .bytes = {1e6}, .way = way}; };
@@ -170,8 +173,7 @@ TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
   system.node.gpu.host.enqueue = micro(2);
   Program program(2);
   program.queues = {queue("main", {}), queue("main.thread", {copy("own", 1e6, [](Rank rank) { return rank ^ 1U; })})};
-  program.queues[1].stream_of = 0;
-  program.queues[1].by_host = true;
+  serve_by_host(program);
   EXPECT_EQ(run(system, program).end, micro(2 + 10 + 10));
   // The command time was measured between two events. The thread records no events, so their time is deducted.
   system.node.gpu.host.event_pair = micro(4);
@@ -191,10 +193,7 @@ TEST(HostThread, AThreadThatPollsEnqueuesFaster) {
   program.queues = {queue("main", {}), queue("main.thread", {copy("one", 1e6, peer, there), copy("two", 1e6, peer)}),
                     queue("main.other", {program::Wait{"wait", [=](Rank rank) { return there.at(rank, 0); }},
                                          program::Delay{"work", micro(1)}})};
-  for (const int stream : {1, 2}) {
-    program.queues[stream].stream_of = 0;
-    program.queues[stream].by_host = true;
-  }
+  serve_by_host(program);
   const Result result = run(system, program);
   EXPECT_EQ(result.queue_end[0], micro(3 + 10 + 10 + 2 + 1 + 10 + 10 + 2));
   const auto& waited = result.operations[2];
@@ -209,10 +208,7 @@ TEST(HostThread, AThreadThatCallsSeesNothing) {
   Program program(2);
   program.queues = {queue("main", {}), queue("main.thread", {copy("own", 1e6, [](Rank rank) { return rank ^ 1U; })}),
                     queue("main.other", {program::Delay{"call", micro(30), {}, program::Delay::Thread::calls}})};
-  for (const int stream : {1, 2}) {
-    program.queues[stream].stream_of = 0;
-    program.queues[stream].by_host = true;
-  }
+  serve_by_host(program);
   EXPECT_EQ(run(system, program).end, micro(2 + 30));
 }
 
@@ -227,10 +223,7 @@ TEST(HostThread, AThreadFindsOneEndAfterTheOther) {
   program.queues = {queue("main", {}), queue("main.one", {copy("one", 1e6, peer)}),
                     queue("main.two", {program::Delay{"seen", micro(20), {}, program::Delay::Thread::polls},
                                        program::Delay{"seen", micro(2), {}, program::Delay::Thread::polls}})};
-  for (const int stream : {1, 2}) {
-    program.queues[stream].stream_of = 0;
-    program.queues[stream].by_host = true;
-  }
+  serve_by_host(program);
   EXPECT_EQ(run(system, program).queue_end[0], micro(26));
 }
 
@@ -242,10 +235,7 @@ TEST(HostThread, AThreadThatPollsAnotherStreamSeesAnEndLate) {
   Program program(2);
   program.queues = {queue("main", {}), queue("main.one", {copy("one", 1e6, [](Rank rank) { return rank ^ 1U; })}),
                     queue("main.two", {program::Delay{"seen", micro(40), {}, program::Delay::Thread::polls}})};
-  for (const int stream : {1, 2}) {
-    program.queues[stream].stream_of = 0;
-    program.queues[stream].by_host = true;
-  }
+  serve_by_host(program);
   const Result result = run(system, program);
   EXPECT_EQ(result.operations[0].end, micro(2 + 10 + 10 + 1.5));
   EXPECT_EQ(result.operations[1].end, micro(40)) << "no other stream is busy then";
@@ -261,10 +251,7 @@ TEST(HostThread, CallsDoNotOvertakeAQuery) {
   Program program(2);
   program.queues = {queue("main", {}), queue("main.thread", {copy("own", 1e6, [](Rank rank) { return rank ^ 1U; })}),
                     queue("main.other", {call, call, call, call, call})};
-  for (const int stream : {1, 2}) {
-    program.queues[stream].stream_of = 0;
-    program.queues[stream].by_host = true;
-  }
+  serve_by_host(program);
   const Result result = run(system, program);
   EXPECT_LE(result.operations[0].end, micro(22 + 10 + 3));
   EXPECT_EQ(result.queue_end[0], micro(2 + 5 * 10 + 3));

@@ -45,9 +45,9 @@ class Map : public std::enable_shared_from_this<Map> {
 
   Rank ranks() const { return static_cast<Rank>(of_.size()); }
   bool has(Rank rank) const { return of_[rank] != outside; }
-  // Adds `by` to every rank, modulo `block`, inside its block of so many ranks. If this maps whole communicators to
-  // whole communicators, and shifts the positions of all ranks in their communicators by the same number, returns this
-  // number; otherwise nothing.
+  // Moves every rank `by` places on inside its block of `block` consecutive ranks, around the block. If this maps whole
+  // communicators to whole communicators, and moves all ranks by the same number of places in their communicators,
+  // returns this number; otherwise nothing.
   std::optional<Rank> turned(Rank by, Rank block) const {
     const auto ranks = static_cast<Rank>(of_.size());
     std::vector<std::uint32_t> to(communicators_.size(), outside);
