@@ -32,10 +32,12 @@ class Watch final : public program::Observer {
   }
   void operation(const program::OperationSpan& span) override {
     if (span.rank == 0) queue_end = std::max(queue_end, span.end);
+    longest = std::max(longest, span.end - span.begin);
   }
   Ends ends;
   std::map<std::pair<Rank, std::uint32_t>, std::vector<Time>> of_engine;  // ends of its copies, in order
-  Time queue_end;  // of the first GPU: includes the commands that write flags
+  Time queue_end;                                                         // of the first GPU
+  Time longest;                                                           // of all operations
 };
 
 // Simulates the copies of all ranks and returns when they ended. All ranks run the same program, so a rank with fewer
@@ -98,15 +100,19 @@ Values chunked(const SystemSpec& system, const Parameters& parameters) {
   return time_only(copy(system, [=](Rank rank) { return of_first(rank, {std::vector<Job>(chunks, chunk)}); }));
 }
 
-// The benchmark loads from the peer, and the flags are in the own memory. The model stores to the peer, with flags in
-// the peer's memory, and takes the same times for both.
+// Returns one node of the system whose GPUs poll, and whose copies have events around them.
+SystemSpec polling_node(const SystemSpec& system) {
+  SystemSpec node = one_node(system);
+  node.node.gpu.host.poll_interval = system.node.gpu.host.poll_interval;
+  node.node.gpu.host.event_pair = system.node.gpu.host.event_pair;
+  return node;
+}
+
 Values flagged(const SystemSpec& system, const Parameters& parameters) {
   need_gpus(system, 2);
   const auto copies = static_cast<std::uint32_t>(positive_count(parameters, "copies"));
   const double bytes = amount(parameters, "bytes");
-  SystemSpec node = one_node(system);
-  node.node.gpu.host.poll_interval = system.node.gpu.host.poll_interval;
-  node.node.gpu.host.event_pair = system.node.gpu.host.event_pair;
+  const SystemSpec node = polling_node(system);
   program::Program program(static_cast<Rank>(node.node.gpus));
   const program::FlagBlock flags = program.add_flags({"arrived", copies, [](Rank rank, std::uint32_t) {
                                                         return std::pair{rank, std::string("copy")};
@@ -122,6 +128,38 @@ Values flagged(const SystemSpec& system, const Parameters& parameters) {
   Watch watch;
   simulate(node, program, &watch);
   return {{"time", watch.queue_end.us()}};
+}
+
+// Every GPU copies to every other, each copy in a stream of its own. With `kernel`, the first stream has executed a
+// kernel before.
+Values forked(const SystemSpec& system, const Parameters& parameters) {
+  const auto gpus = static_cast<Rank>(positive_count(parameters, "gpus"));
+  need_gpus(system, std::max<Rank>(gpus, 2));
+  const Bytes bytes{amount(parameters, "bytes")};
+  SystemSpec node = polling_node(system);
+  node.node.gpus = gpus;
+  program::Program program(gpus);
+  std::vector<program::Operation> operations;
+  if (number(parameters, "kernel") != 0) {
+    operations.emplace_back(kernel(
+        "empty", node.node.gpu, 1, [](Rank) { return 1; }, {},
+        [](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
+          return step == 0 && delay(phase, Time::from_ns(1));
+        }));
+  }
+  program::Copy copies{"copies", {}};
+  for (Rank turn = 1; turn < gpus; ++turn) {
+    const auto transfer = [=](Rank rank) { return program::Transfer{(rank + turn) % gpus, bytes, program::no_flag}; };
+    if (turn == 1)
+      copies.transfer = transfer;
+    else
+      copies.beside.emplace_back(transfer);
+  }
+  operations.emplace_back(std::move(copies));
+  program.queues = {queue("main", std::move(operations))};
+  Watch watch;
+  simulate(node, program, &watch);
+  return {{"time", watch.longest.us()}};
 }
 
 Values on_streams(const SystemSpec& system, const Parameters& parameters) {
@@ -236,6 +274,11 @@ std::vector<Benchmark> copy_benchmarks() {
        {{"bytes", "copies"}},
        time,
        flagged},
+      {"copy_fork",
+       "Every GPU copies to every other, each copy on a stream that is forked from the first one.",
+       {{"bytes", "gpus", "kernel"}},
+       time,
+       forked},
       {"copy_streams", "Copies to one peer, each on its own stream.", {{"bytes", "copies"}}, ends, on_streams},
       {"copy_fan_out", "One copy to each of several peers.", {{"bytes", "peers"}}, ends, fan_out},
       {"copy_fan_in", "One copy from each of several peers into one GPU.", {{"bytes", "senders"}}, ends, fan_in},

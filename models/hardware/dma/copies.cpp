@@ -1,6 +1,7 @@
 #include "models/hardware/dma/copies.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "sim/config/units.hpp"
@@ -62,6 +63,15 @@ Engines& Copies::engines_of(const part::CopyUse& use) const {
   const std::size_t place = (kind + (apart_ ? use.queue : 0)) * site_.ranks() + use.rank;
   MOIRE_INVARIANT(place < engines_.size(), "a copy uses the memory of a host, but the node has none");
   return *engines_[place];
+}
+
+// A GPU begins with any of the copies, equally often (README.md). In the model, the GPUs of a node begin at the
+// multiples of the golden ratio modulo 1 of the cycle. These are spread evenly, and do not follow the order of the
+// peers, so that copies meet at receivers about as often as if every GPU began at random.
+std::ptrdiff_t Copies::begins_with(part::Rank rank, std::size_t copies) const {
+  constexpr double golden = 0.6180339887498949;
+  const double place = golden * site_.reach().gpu_of(rank);
+  return static_cast<std::ptrdiff_t>((place - std::floor(place)) * static_cast<double>(copies));
 }
 
 part::Copies::Finished Copies::finished(const part::CopyUse& copy) const {

@@ -31,6 +31,7 @@ class Copies final : public part::Part, public part::Copies, public part::Shared
   Copies(part::Site& site, const DmaSpec& spec, const std::optional<HostEngines>& host);
 
   void submit(const part::CopyRequest& request) override;
+  std::ptrdiff_t begins_with(part::Rank rank, std::size_t copies) const override;
   Finished finished(const part::CopyUse& copy) const override;
   bool local_by_kernel() const override { return spec_.local_command.has_value(); }
   void use(const part::CopyUse& use, core::ClassSpec& spec) const override;

@@ -1,6 +1,7 @@
 // Interfaces between parts, and between parts and the replay. A part implements the interfaces that it offers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -192,6 +193,9 @@ class Copies {
   virtual ~Copies() = default;
   // The request's sink fires when the last byte is written.
   virtual void submit(const CopyRequest& request) = 0;
+  // The engines of a GPU take copies to peers that begin together, each in a hardware queue of its own, in cyclic
+  // order. Returns the number of the copy with which they begin (0 to copies - 1) if the order is left to chance.
+  virtual std::ptrdiff_t begins_with(Rank rank, std::size_t copies) const = 0;
   // Engine of a copy (for the timeline), and when its first byte moved.
   struct Finished {
     std::uint32_t engine;

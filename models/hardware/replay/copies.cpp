@@ -30,6 +30,14 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
   state.copies = static_cast<std::uint32_t>(transfers.size());
   // The host enqueues the copies one after the other. This delays a copy only if its turn comes before it is enqueued.
   const Time enqueue = machine_.gpu().host.copy_time();
+  // If the queue's last work was a kernel, the engines begin with any of the copies, otherwise with the first.
+  if (state.last == Runner::cus) {
+    const auto others = std::stable_partition(transfers.begin(), transfers.end(), [&](const auto& numbered) {
+      return numbered.second.peer != rank && !leaves_node(rank, numbered.second);
+    });
+    const auto peers = static_cast<std::size_t>(others - transfers.begin());
+    std::rotate(transfers.begin(), transfers.begin() + copies_.begins_with(rank, peers), others);
+  }
   for (const auto& [number, transfer] : transfers)
     submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));
 }
@@ -131,10 +139,7 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   if (follows_at_once(rank, queue)) return see_copy(rank, queue, number);
   if (program_.queues[queue].by_host)
     return see_copy_at(rank, queue, number, find(rank, queue, transfer.ratio > 0 ? now : now + host.copy_seen));
-  if (transfer.ratio > 0) return see_copy(rank, queue, number);
-  if (transfer.flag == program::no_flag || !host.poll_interval || copied_by_kernel(rank, copy))
-    return see_copy(rank, queue, number);
-  see_copy_at(rank, queue, number, first_poll(state.cus_wait, host.poll_interval, now + machine_.gpu().dma.completion));
+  see_copy(rank, queue, number);
 }
 
 void Replay::see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at) {

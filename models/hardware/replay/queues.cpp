@@ -122,6 +122,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
     follower.end = state.end;
     follower.engine_waits = state.engine_waits;
     follower.cus_wait = state.cus_wait;
+    follower.last = state.last;
     return schedule_next(rank, orders_[queue].after);
   }
   if (program_.queues[queue].by_host) {
@@ -186,7 +187,6 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
   const host::HostSpec& host = machine_.gpu().host;
   const dma::DmaSpec& dma = machine_.gpu().dma;
   const Runner last = runner(rank, before);
-  const bool flagged = flag_by_command(rank, queue, before);
   if (runner(rank, next) == Runner::engine) {
     // The engine reads the command while the kernels before it run. After that, it polls for the end of the kernels.
     if (last == Runner::cus && host.poll_interval) {
@@ -204,7 +204,7 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
     }
     // A copy behind a command that writes a flag: the command of the copy does not overlap with it. Like other commands
     // inside a queue it has no events around it.
-    if (flagged) return {state.end, state.end - host.event_pair};
+    if (flag_by_command(rank, queue, before)) return {state.end, state.end - host.event_pair};
     // A copy behind a copy: the engine reads the command as soon as the host has enqueued it.
     if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
   }
@@ -213,9 +213,8 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
   // Signals and waits start without the queue gap. The operation after them starts with it.
   if (std::holds_alternative<program::Signal>(next) || std::holds_alternative<program::Wait>(next))
     return {state.end, {}};
-  const Time seen = last == Runner::engine && !flagged
-                        ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion)
-                        : state.end;
+  const Time seen =
+      last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
   const Time begin = seen + host.queue_gap;
   if (!std::holds_alternative<program::Copy>(next)) return {begin, {}};
   // Deducts the time of two events. It is part of measured command times, but operations inside a queue have no events.
@@ -351,7 +350,9 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
     --thread.under_way;
     thread.polled = now;
   }
-  if (runner(rank, operation) == Runner::cus || flag_by_command(rank, queue, operation)) state.cus_wait = now;
+  const Runner by = runner(rank, operation);
+  if (by == Runner::cus) state.cus_wait = now;
+  if (by != Runner::none) state.last = by;
   state.started = false;
   ++state.next;
   schedule_next(rank, queue);

@@ -153,6 +153,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::uint32_t home = 0;                // seat of strand 0, which stays occupied until the last strand ends
     std::uint32_t strands = 1;             // in the home seat: number of strands that have not ended
   };
+  enum class Runner { none, cus, engine };  // what executes an operation
   struct QueueState {
     std::uint32_t next = 0;  // index of the operation that is running or starts next
     bool started = false;    // operation `next` has begun
@@ -168,6 +169,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     // from engine_waits. cus_wait: when the CUs' last operation of the queue ended. From then on, the CUs poll for the
     // end of a copy by an engine.
     Time engine_waits, cus_wait;
+    Runner last = Runner::none;  // of the queue's last kernel or copy that has ended
   };
   struct Gpu {
     std::unique_ptr<part::Dispatcher> dispatcher;
@@ -242,7 +244,6 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   Time enqueued(Rank rank, std::uint32_t queue, std::uint32_t next) const {
     return enqueued_[enqueued_.size() == 1 ? 0 : rank][operation_index(queue, next)];
   }
-  enum class Runner { none, cus, engine };  // what executes an operation
   Runner runner(Rank rank, const program::Operation& operation) const;
   bool by_dma(Rank rank, const program::Operation& operation) const;
   bool polled_for(std::uint32_t queue, const program::Operation& operation) const;
