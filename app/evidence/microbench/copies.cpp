@@ -270,7 +270,7 @@ std::vector<Benchmark> copy_benchmarks() {
       {"copy_single", "One copy.", {{"bytes", "remote"}}, time, single},
       {"copy_chunked", "A copy cut into chunks on one stream.", {{"bytes", "chunks"}}, time, chunked},
       {"copy_flagged",
-       "Copies of one stream, with a command of the stream after each copy that writes a flag.",
+       "Copies of one stream to a peer, with a command of the stream after each copy that writes a flag.",
        {{"bytes", "copies"}},
        time,
        flagged},

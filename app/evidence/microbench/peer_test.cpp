@@ -84,6 +84,20 @@ TEST(Copies, OfOneGpuGoOneAfterTheOther) {
   EXPECT_NEAR(run(four, "copy_fan_out", {{"bytes", mb}, {"peers", 3}}).at("time"), 60, 1e-6);
 }
 
+// GPUs 0 to 3 begin with their first, second, first and third copy.
+TEST(Copies, ForkedBehindAKernelMeetAtReceivers) {
+  libraries::EquippedSystem system = four;
+  system.node.gpu.port.links = 2;               // 100 GB/s, the rate of one engine
+  const double in_order = 10 + 3 * 10 + 2 * 2;  // one first command, then one copy after the other
+  const auto time = [](const libraries::EquippedSystem& with, double kernel) {
+    return run(with, "copy_fork", {{"bytes", mb}, {"gpus", 4}, {"kernel", kernel}}).at("time");
+  };
+  EXPECT_NEAR(time(system, 0), in_order, 1e-6);
+  // GPUs 1 and 2 both begin with GPU 3, and then both go on with GPU 0.
+  EXPECT_NEAR(time(system, 1), in_order + 20, 1);
+  EXPECT_NEAR(time(four, 1), in_order, 1e-6) << "a port of 300 GB/s has room for three copies";
+}
+
 TEST(Copies, InAnyOrderSendersMeetAtReceivers) {
   libraries::EquippedSystem system = four;
   system.node.gpu.port.links = 2;               // 100 GB/s, the rate of one engine

@@ -257,8 +257,8 @@ TEST(HostThread, CallsDoNotOvertakeAQuery) {
   EXPECT_EQ(result.queue_end[0], micro(2 + 5 * 10 + 3));
 }
 
-// A command of the stream writes the flags. It polls every 8 us for the end of the copy, from the end of its last
-// operation on. The next copy reads its command when the flag is written.
+// A command of the stream writes the flags at the ends of the copies. The next copy reads its command when the flag is
+// written. A kernel behind the command polls for the end of the copy.
 TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host.event_pair = micro(4);
@@ -269,9 +269,10 @@ TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   const Time without = run(system, program).end;
   EXPECT_EQ(without, micro(10 + 10 + 2 + 10)) << "an engine that raises flags itself continues at once";
   system.node.gpu.host.poll_interval = micro(8);
-  // The first copy ends at 20 us, and its flag is written at 24 us. The second moves its first byte 10 - 4 us later and
-  // ends at 40 us, when the command polls for the second time.
-  EXPECT_EQ(run(system, program).end, micro(40));
+  EXPECT_EQ(run(system, program).end, micro(10 + 10 + (10 - 4) + 10));
+  program.queues[0].operations.emplace_back(
+      kernel("after", 1, [](Rank, std::int64_t) { return Steps{delay(micro(1))}; }));
+  EXPECT_EQ(run(system, program).end, micro(5 * 8 + 1)) << "the fifth poll is the first after the copy's end at 36 us";
 }
 
 }  // namespace
