@@ -37,8 +37,12 @@ Nic::Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endp
 
 Time Nic::post(const Put& put) {
   MOIRE_INVARIANT(put.bytes.value >= 1 && put.receiver != nullptr, "a put needs a byte and a receiver");
+  const auto known = std::find(receivers_.begin(), receivers_.end(), put.receiver);
+  const auto receiver = static_cast<std::uint16_t>(known - receivers_.begin());
+  if (known == receivers_.end()) receivers_.push_back(put.receiver);
+  MOIRE_INVARIANT(receivers_.size() <= UINT16_MAX, "a NIC serves more receivers than it can number");
   const std::uint32_t index = core::take(puts_, spare_);
-  puts_[index] = {put.destination, put.queue_pair, put.bytes, put.receiver, put.payload, put.flag, put.issuer};
+  puts_[index] = {put.destination, put.queue_pair, put.bytes, put.payload, receiver, put.flag, put.issuer};
   if (put.issuer == Issuer::gpu) {
     puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
     if (thread_alone_) schedule_untold();
@@ -74,9 +78,10 @@ void Nic::book(std::uint32_t index, Time at) {
   Time fetched = rings + spec_.doorbell;
   if (thread_alone_) {
     const Time work = (queue_pair_service_ + service_) * puts_[index].work_requests();
-    of_thread_.push_back({index, fetched + work + spec_.pcie_latency});
+    of_thread_.push_back({puts_[index], fetched + work + spec_.pcie_latency});
+    spare_.push_back(index);
     if (of_thread_.size() == 1)
-      calendar_.schedule(of_thread_.front().injects, *this, pack(Step::next_of_thread, index), component_);
+      calendar_.schedule(of_thread_.front().injects, *this, pack(Step::next_of_thread, 0), component_);
     return;
   }
   if (spec_.queue_pair_message_rate) {
@@ -109,7 +114,8 @@ void Nic::fire(std::uint64_t event) {
     case Step::fetched:
       return fetched(index);
     case Step::inject:
-      return inject(index);
+      inject(puts_[index]);
+      return spare_.push_back(index);
     case Step::next_of_thread:
       return next_of_thread();
   }
@@ -117,14 +123,20 @@ void Nic::fire(std::uint64_t event) {
 
 void Nic::next_of_thread() {
   tell_until(calendar_.now());
-  inject(of_thread_.front().index);
+  inject(of_thread_.front().put);
   of_thread_.pop_front();
   if (of_thread_.empty()) return schedule_untold();
   const OfThread& next = of_thread_.front();
-  calendar_.schedule(next.injects, *this, pack(Step::next_of_thread, next.index), component_);
+  calendar_.schedule(next.injects, *this, pack(Step::next_of_thread, 0), component_);
 }
 
-void Nic::fires_next(std::uint64_t event) const { __builtin_prefetch(&puts_[static_cast<std::uint32_t>(event)]); }
+void Nic::fires_next(std::uint64_t event) const {
+  if (static_cast<Step>(event >> 32) == Step::next_of_thread) {
+    __builtin_prefetch(&of_thread_.front());
+  } else {
+    __builtin_prefetch(&puts_[static_cast<std::uint32_t>(event)]);
+  }
+}
 
 void Nic::fetched(std::uint32_t index) {
   if (spec_.queue_pair_message_rate) {
@@ -136,11 +148,9 @@ void Nic::fetched(std::uint32_t index) {
   calendar_.schedule(free_ + spec_.pcie_latency, *this, pack(Step::inject, index), component_);
 }
 
-void Nic::inject(std::uint32_t index) {
-  const Posted& put = puts_[index];
+void Nic::inject(const Posted& put) {
   const Time after = put.flag ? spec_.flag_latency : Time{};
-  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, put.receiver, put.payload, after});
-  spare_.push_back(index);
+  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, receivers_[put.receiver], put.payload, after});
   ++injected_;
 }
 

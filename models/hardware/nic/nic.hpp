@@ -53,6 +53,20 @@ class Nic final : private core::EventSink {
   std::uint64_t injected() const { return injected_; }
 
  private:
+  // A put that the network does not have yet.
+  struct Posted {
+    core::EndpointId destination;
+    std::uint32_t queue_pair;
+    Bytes bytes;
+    std::uint64_t payload;
+    std::uint16_t receiver;  // index in receivers_
+    bool flag;
+    Issuer issuer;
+
+    std::int64_t work_requests() const { return flag ? 2 : 1; }
+    std::uint64_t pair() const;  // number of its queue pair among all queue pairs of the NIC
+  };
+
   void fire(std::uint64_t event) override;
   void fires_next(std::uint64_t event) const override;
   void told(std::uint32_t index, Time at);  // the issuing thread begins with the put at `at`, now or earlier
@@ -61,7 +75,7 @@ class Nic final : private core::EventSink {
   void schedule_untold();             // makes events of untold_
   void fetched(std::uint32_t index);  // the work request has left its queue pair
   void next_of_thread();
-  void inject(std::uint32_t index);  // the first payload byte arrives from memory; the network takes over
+  void inject(const Posted& put);  // the first payload byte arrives from memory; the network takes over
 
   core::Calendar& calendar_;
   core::Network& network_;
@@ -78,7 +92,7 @@ class Nic final : private core::EventSink {
   // in the order of the puts, and only the next injection is an event in the calendar.
   bool thread_alone_;
   struct OfThread {
-    std::uint32_t index;
+    Posted put;
     Time injects;
   };
   std::deque<OfThread> of_thread_;
@@ -89,20 +103,10 @@ class Nic final : private core::EventSink {
     Time at;
   };
   std::deque<Untold> untold_;
-  // A put that the network does not have yet.
-  struct Posted {
-    core::EndpointId destination;
-    std::uint32_t queue_pair;
-    Bytes bytes;
-    core::Receiver* receiver;
-    std::uint64_t payload;
-    bool flag;
-    Issuer issuer;
-
-    std::int64_t work_requests() const { return flag ? 2 : 1; }
-    std::uint64_t pair() const;  // number of its queue pair among all queue pairs of the NIC
-  };
-  std::deque<Posted> puts_;  // not a vector, because a vector that grows has up to twice the memory that it needs
+  std::vector<core::Receiver*> receivers_;  // of all puts: nearly always the same one
+  // Puts that are not in of_thread_. Not a vector, because a vector that grows has up to twice the memory that it
+  // needs.
+  std::deque<Posted> puts_;
   std::vector<std::uint32_t> spare_;
   std::uint64_t posted_ = 0, injected_ = 0;
 };
