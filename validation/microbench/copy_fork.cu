@@ -1,8 +1,8 @@
 // The benchmark copy_fork: every GPU copies to every other GPU, each copy in a stream of its own. The first stream
-// waits for a gate in another stream, then records an event, for which the other streams wait. If `kernel` is 1, the
-// first stream has executed a kernel before it waits for the gate. The gates hold all streams until everything is
-// enqueued. The time is that of the slowest GPU, between an event of the first stream before its copy and one after all
-// copies.
+// waits for a gate in another stream, then records an event, for which the other streams wait. The first stream
+// executes a kernel before this event (`kernel` 1), or before it waits for the gate (2), or none (0). The gates hold
+// all streams until everything is enqueued. The time is that of the slowest GPU, between an event of the first stream
+// before its copy and one after all copies.
 #include <algorithm>
 
 #include "cuda_check.hpp"
@@ -43,7 +43,8 @@ class Fork {
   Fork(const Fork&) = delete;
   Fork& operator=(const Fork&) = delete;
 
-  void bench(int64_t bytes, bool kernel) {
+  enum Kernel { none, before_fork, before_wait };
+  void bench(int64_t bytes, Kernel kernel) {
     const std::vector<double> time = repeat([&](int) { return once(bytes, kernel); }, kRuns);
     c_.row("copy_fork", Parameters()("bytes", bytes)("gpus", c_.gpus())("kernel", kernel), "time", time, "us");
   }
@@ -55,7 +56,7 @@ class Fork {
     cudaEvent_t begin = nullptr, end = nullptr, released = nullptr, fork = nullptr;
   };
 
-  double once(int64_t bytes, bool kernel) {
+  double once(int64_t bytes, Kernel kernel) {
     for (int r = 0; r < c_.gpus(); ++r) enqueue(r, bytes, kernel);
     gate_.open();
     float slowest = 0;
@@ -73,16 +74,15 @@ class Fork {
     return slowest * 1e3;
   }
 
-  void enqueue(int r, int64_t bytes, bool kernel) {
+  void enqueue(int r, int64_t bytes, Kernel kernel) {
     const Gpu& gpu = gpu_[r];
     CUDA_CHECK(cudaSetDevice(r));
-    if (kernel) {
-      empty_kernel<<<1, 1, 0, gpu.streams[0]>>>();
-      CUDA_CHECK(cudaGetLastError());
-    }
+    if (kernel == before_wait) empty_kernel<<<1, 1, 0, gpu.streams[0]>>>();
     gate_.hold(r, c_.stream(r));
     CUDA_CHECK(cudaEventRecord(gpu.released, c_.stream(r)));
     CUDA_CHECK(cudaStreamWaitEvent(gpu.streams[0], gpu.released, 0));
+    if (kernel == before_fork) empty_kernel<<<1, 1, 0, gpu.streams[0]>>>();
+    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(gpu.begin, gpu.streams[0]));
     CUDA_CHECK(cudaEventRecord(gpu.fork, gpu.streams[0]));
     for (size_t k = 0; k < gpu.streams.size(); ++k) {
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "copy_fork", kPoolBytes);
   if (!c.wants_peers("copy_fork")) return 0;
   Fork fork(c);
-  for (const bool kernel : {false, true})
+  for (const Fork::Kernel kernel : {Fork::none, Fork::before_fork, Fork::before_wait})
     for (const int64_t bytes : kSizes) fork.bench(bytes, kernel);
   return 0;
 }

@@ -130,8 +130,8 @@ Values flagged(const SystemSpec& system, const Parameters& parameters) {
   return {{"time", watch.queue_end.us()}};
 }
 
-// Every GPU copies to every other, each copy in a stream of its own. With `kernel`, the first stream has executed a
-// kernel before.
+// Every GPU copies to every other, each copy in a stream of its own. Unless `kernel` is 0, the first stream has
+// executed a kernel before.
 Values forked(const SystemSpec& system, const Parameters& parameters) {
   const auto gpus = static_cast<Rank>(positive_count(parameters, "gpus"));
   need_gpus(system, std::max<Rank>(gpus, 2));
