@@ -50,7 +50,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
   static double bytes(const Arguments& a) {
     const auto physical = static_cast<double>(a.physical);
     const Rank lists = turned(a.order) ? a.reach.gpus_per_node() : a.ranks;
-    return physical * (static_cast<double>(sizeof(Release) * a.reach.peers()) * lists + sizeof(std::int64_t) * a.ranks);
+    return physical * (static_cast<double>(sizeof(Release) * a.reach.peers()) * lists +
+                       static_cast<double>(sizeof(std::uint32_t)) * seen_from_first(a));
   }
 
   static std::int64_t slices(const Arguments& a) { return (a.tasks + a.tasks_per_slice - 1) / a.tasks_per_slice; }
@@ -106,8 +107,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
   };
   // A fence after which a workgroup raises its ready flag at one peer.
   struct Release {
-    std::int64_t after;  // number of tasks that the workgroup does before the fence
-    Rank gpu;            // the peer's number in the node
+    std::uint32_t after;  // number of tasks that the workgroup does before the fence
+    Rank gpu;             // the peer's number in the node
   };
 
   // True if the work of a rank r for a rank d depends only on d - r modulo the number of ranks.
@@ -116,27 +117,39 @@ class FusedEmbeddingBody final : public program::KernelBody {
   // Returns the number of lists that list_releases() makes: one per GPU of a node if turned(), otherwise one per rank.
   Rank lists() const { return turned() ? arguments_.reach.gpus_per_node() : arguments_.ranks; }
 
+  // Returns for how many destinations list_releases() needs the tasks of rank 0. If turned(), these are the
+  // destinations that are less than a node before or after the rank.
+  static Rank seen_from_first(const Arguments& a) {
+    return turned(a.order) ? std::min(a.ranks, 2 * a.reach.gpus_per_node() - 1) : a.ranks;
+  }
+
   // Lists, for every workgroup, the numbers of tasks after which it raises its flag at each peer of its node, lowest
   // number first.
   void list_releases() {
-    // `last` holds, for every workgroup of rank 0 and every destination rank, how many tasks the workgroup has done
-    // when its last task for this destination is done (0 if it has none). If turned(), rank r has for destination d the
-    // number that rank 0 has for destination (d - r) mod ranks; otherwise it has the same number for d as rank 0.
-    std::vector<std::int64_t> last(static_cast<std::size_t>(arguments_.physical * arguments_.ranks));
+    // `last` holds, for every workgroup of rank 0 and the destinations of seen_from_first(), how many tasks the
+    // workgroup has done when its last task for this destination is done (0 if it has none). If turned(), rank r has
+    // for destination d the number that rank 0 has for destination (d - r) mod ranks; otherwise it has the same number
+    // for d as rank 0.
+    const Rank gpus = arguments_.reach.gpus_per_node(), columns = seen_from_first(arguments_);
+    const auto column = [&](Rank destination) {
+      return turned() ? (destination + gpus - 1) % arguments_.ranks : destination;
+    };
+    std::vector<std::uint32_t> last(static_cast<std::size_t>(arguments_.physical * columns));
     for (std::int64_t number = 0; number < arguments_.tasks * arguments_.ranks; ++number) {
-      const std::int64_t at = number % arguments_.physical * arguments_.ranks + task_at(0, number).to;
-      last[static_cast<std::size_t>(at)] = number / arguments_.physical + 1;
+      const Rank to = column(task_at(0, number).to);
+      if (to >= columns) continue;
+      const std::int64_t at = number % arguments_.physical * columns + to;
+      last[static_cast<std::size_t>(at)] = static_cast<std::uint32_t>(number / arguments_.physical + 1);
     }
     releases_.reserve(static_cast<std::size_t>(arguments_.physical) * lists() * arguments_.reach.peers());
     for (Rank rank = 0; rank < lists(); ++rank) {
-      const Rank gpus = arguments_.reach.gpus_per_node();
       const Rank node = arguments_.reach.node_of(rank) * gpus;
       for (std::int64_t workgroup = 0; workgroup < arguments_.physical; ++workgroup) {
         for (Rank turn = 1; turn <= arguments_.reach.peers(); ++turn) {
           const Rank gpu = (rank - node + turn) % gpus;
           const Rank peer = node + gpu;
           const Rank seen_from_0 = turned() ? (peer + arguments_.ranks - rank) % arguments_.ranks : peer;
-          releases_.push_back({last[static_cast<std::size_t>(workgroup * arguments_.ranks + seen_from_0)], gpu});
+          releases_.push_back({last[static_cast<std::size_t>(workgroup * columns + column(seen_from_0))], gpu});
         }
         std::stable_sort(releases_.end() - arguments_.reach.peers(), releases_.end(),
                          [](const Release& a, const Release& b) { return a.after < b.after; });
