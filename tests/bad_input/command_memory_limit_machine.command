@@ -1,1 +1,1 @@
-check ../../configs/scenarios/fused_1024_gpus.yaml --memory-limit '10 MB'
+check ../../configs/scenarios/fused_1024_gpus.yaml --memory-limit '1 MB'
