@@ -45,7 +45,7 @@ class Circle {
       by /= count;
       unit *= count;
     }
-    add(at, by, counts_.back());  // without a division, which would cost a large run a few percent of its time
+    add(at, by, counts_.back());  // without a division: for one block, the network calls this for every chunk
     return sum;
   }
 

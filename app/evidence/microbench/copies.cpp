@@ -134,13 +134,16 @@ Values flagged(const SystemSpec& system, const Parameters& parameters) {
 // executed a kernel before.
 Values forked(const SystemSpec& system, const Parameters& parameters) {
   const auto gpus = static_cast<Rank>(positive_count(parameters, "gpus"));
-  need_gpus(system, std::max<Rank>(gpus, 2));
+  need_gpus(system, gpus);
+  if (gpus < 2) throw std::invalid_argument("parameter 'gpus' is 1; copies to peers need 2 or more");
+  const std::int64_t before = count(parameters, "kernel");
+  if (before > 2) throw std::invalid_argument("kernel must be 0 to 2");
   const Bytes bytes{amount(parameters, "bytes")};
   SystemSpec node = polling_node(system);
   node.node.gpus = gpus;
   program::Program program(gpus);
   std::vector<program::Operation> operations;
-  if (number(parameters, "kernel") != 0) {
+  if (before != 0) {
     operations.emplace_back(kernel(
         "empty", node.node.gpu, 1, [](Rank) { return 1; }, {},
         [](Rank, std::int64_t, std::uint32_t step, Phase& phase) {

@@ -96,6 +96,8 @@ TEST(Copies, ForkedBehindAKernelMeetAtReceivers) {
   // GPUs 1 and 2 both begin with GPU 3, and then both go on with GPU 0.
   EXPECT_NEAR(time(system, 1), in_order + 20, 1);
   EXPECT_NEAR(time(four, 1), in_order, 1e-6) << "a port of 300 GB/s has room for three copies";
+  EXPECT_THROW(run(four, "copy_fork", {{"bytes", mb}, {"gpus", 1}, {"kernel", 0}}), std::invalid_argument);
+  EXPECT_THROW(run(four, "copy_fork", {{"bytes", mb}, {"gpus", 4}, {"kernel", 3}}), std::invalid_argument);
 }
 
 TEST(Copies, InAnyOrderSendersMeetAtReceivers) {

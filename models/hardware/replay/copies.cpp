@@ -134,17 +134,12 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
                      done.begin, machine_.loop().now()});
   }
   if (!visits_.empty()) --visits_[transfer.peer];
-  const host::HostSpec& host = machine_.gpu().host;
   const Time now = machine_.loop().now();
   if (follows_at_once(rank, queue)) return see_copy(rank, queue, number);
-  if (program_.queues[queue].by_host)
-    return see_copy_at(rank, queue, number, find(rank, queue, transfer.ratio > 0 ? now : now + host.copy_seen));
-  see_copy(rank, queue, number);
-}
-
-void Replay::see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at) {
+  if (!program_.queues[queue].by_host) return see_copy(rank, queue, number);
+  const Time seen = find(rank, queue, transfer.ratio > 0 ? now : now + machine_.gpu().host.copy_seen);
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  machine_.loop().calendar().schedule(at, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
+  machine_.loop().calendar().schedule(seen, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
 }
 
 // True if the host has enqueued the next operation together with the current one, so that no thread polls between them.
@@ -169,7 +164,7 @@ Time Replay::find(Rank rank, std::uint32_t queue, Time seen) {
   return thread.free = std::max(seen, thread.free + machine_.gpu().host.query) + turn_of(thread);
 }
 
-// Called when the host thread or the command that raises a copy's flag has seen the end of the copy.
+// Called when a copy has ended and, if a host thread serves its queue, the thread has seen this.
 void Replay::see_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   QueueState& state = queue_state(rank, queue);
   const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);

@@ -241,7 +241,7 @@ void Replay::fire(std::uint64_t payload) {
       const auto queue = static_cast<std::uint32_t>(of_queue % queues);
       const auto number = static_cast<std::uint32_t>(id >> copy_number_shift);
       if (event == Event::copied) return end_copy(rank, queue, number);
-      if (program_.queues[queue].by_host) --host_thread(rank, queue).ended;
+      --host_thread(rank, queue).ended;
       return see_copy(rank, queue, number);
     }
   }

@@ -84,7 +84,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     raise,  // a signal or put arrives and raises its flag
     delivered,
     copied,
-    seen  // a host thread, or the stream's command that writes a flag, sees the end of a copy
+    seen  // a host thread sees the end of a copy
   };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
   // In the id of Event::copied and Event::seen, the bits below this one hold rank and queue. The bits from this one on
@@ -256,7 +256,6 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   static Time first_poll(Time since, std::optional<Time> interval, Time end);
   void see_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
-  void see_copy_at(Rank rank, std::uint32_t queue, std::uint32_t number, Time at);
   Time find(Rank rank, std::uint32_t queue, Time seen);
   HostThread& host_thread(Rank rank, std::uint32_t queue);
   // True if stores of `rank` do not reach the destination of the copy. post() sends such a copy as a put of the host
