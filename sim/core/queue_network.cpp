@@ -27,40 +27,12 @@ constexpr std::size_t fetch_chunk = 12, fetch_rest = 6;
 
 }  // namespace
 
-std::size_t QueueNetwork::hash(const Key& key) {
+std::uint64_t QueueNetwork::hash(const Key& key) {
   // This is the finaliser of splitmix64. It only spreads the entries of the hash table; no order depends on it.
   std::uint64_t x = (static_cast<std::uint64_t>(key.source) << 32 | key.destination) + key.flow * 0x9e3779b97f4a7c15ULL;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
   return x ^ x >> 31;
-}
-
-std::size_t QueueNetwork::place_of(const Key& key) const {
-  const std::size_t last = table_.size() - 1;
-  std::size_t place = hash(key) & last;
-  while (table_[place] != none && !(flows_[table_[place]].key == key)) place = (place + 1) & last;
-  return place;
-}
-
-void QueueNetwork::grow_table() {
-  const std::vector<Index> before =
-      std::exchange(table_, std::vector<Index>(std::max<std::size_t>(64, 2 * table_.size()), none));
-  for (const Index flow : before)
-    if (flow != none) table_[place_of(flows_[flow].key)] = flow;
-}
-
-// Deletes a key from the hash table with linear probing: later entries that would become unreachable move up.
-void QueueNetwork::forget(const Key& key) {
-  const std::size_t last = table_.size() - 1;
-  std::size_t hole = place_of(key);
-  table_[hole] = none;
-  --open_flows_;
-  for (std::size_t place = (hole + 1) & last; table_[place] != none; place = (place + 1) & last) {
-    const std::size_t wanted = hash(flows_[table_[place]].key) & last;
-    if (((place - wanted) & last) < ((place - hole) & last)) continue;
-    table_[hole] = std::exchange(table_[place], none);
-    hole = place;
-  }
 }
 
 QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec, EndpointId period)
@@ -117,11 +89,11 @@ QueueNetwork::Index QueueNetwork::delivery_of(const Delivery& delivery) {
 
 // Returns the open flow with this key, or a new flow.
 QueueNetwork::Index QueueNetwork::flow_for(const Key& key) {
-  if (2 * open_flows_ >= table_.size()) grow_table();
-  const std::size_t place = place_of(key);
-  if (table_[place] != none) return table_[place];
-  const Index index = table_[place] = flows_.take();
-  ++open_flows_;
+  const std::uint64_t hashed = hash(key);
+  const Index open = open_flows_.find(hashed, [&](Index flow) { return flows_[flow].key == key; });
+  if (open != none) return open;
+  const Index index = flows_.take();
+  open_flows_.insert(hashed, index);
   Flow& flow = flows_[index];
   flow.key = key;
   route_.clear();
@@ -519,7 +491,7 @@ void QueueNetwork::end_flows() {
       ending_.push_back({index, arrivals_[path.last_arriving].at});
       continue;
     }
-    forget(flow.key);
+    open_flows_.erase(hash(flow.key), index);
     if (path.spread != none) spreads_.give_back(std::exchange(path.spread, none));
     paths_.give_back(std::exchange(flow.path, none));
     flows_.give_back(index);

@@ -51,6 +51,7 @@
 #include <vector>
 
 #include "sim/core/circle.hpp"
+#include "sim/core/index_table.hpp"
 #include "sim/core/network.hpp"
 #include "sim/core/pool.hpp"
 #include "sim/core/run_loop.hpp"
@@ -79,7 +80,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   std::vector<LinkUse> use() const override;
 
   std::uint64_t chunk_hops() const { return chunk_hops_; }
-  std::size_t open_flows() const { return open_flows_; }
+  std::size_t open_flows() const { return open_flows_.size(); }
   // Number of chunks in the fabric, and of those that have arrived and still take memory.
   std::size_t known_chunks() const { return chunks_.taken() + arrivals_.taken(); }
 
@@ -129,7 +130,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     std::uint32_t flow = 0;
     bool operator==(const Key&) const = default;
   };
-  static std::size_t hash(const Key& key);
+  static std::uint64_t hash(const Key& key);
   struct Hop {
     LinkId link;      // the link that transmits
     EndpointId home;  // home of the original link, before mapping to the simulated block
@@ -242,9 +243,6 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   Index delivery_of(const Delivery& delivery);
   Hop hop_of(LinkId link) const;
   void find_path(Index flow);
-  std::size_t place_of(const Key& key) const;  // returns the index in table_ of the key, or where to insert the key
-  void grow_table();
-  void forget(const Key& key);
   bool can_send(Index flow, Time at);
   // Adds the flow to `offers`, unless the flow is queued already or cannot send.
   void offer(Index flow, Time at, std::vector<Offer>& offers);
@@ -259,9 +257,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   Circle circle_;
   std::vector<Link> links_;
   std::vector<Port> ports_;  // indexed by LinkId; used for links that are the first of a path
-  // Hash table of open flows with linear probing; its size is a power of two, and at most half of it is used.
-  std::vector<Index> table_;
-  std::size_t open_flows_ = 0;
+  IndexTable open_flows_;    // by Flow::key
   Pool<Flow> flows_;
   Pool<Path> paths_;
   Pool<Spread> spreads_;

@@ -278,8 +278,8 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
     const Key& key = made_[id].key;
     const ShapeId original = originals_[key.shape];
     if (key.rank != rank || original < first || original >= first + count) continue;
-    const auto made = classes_.find(key);
-    if (made == classes_.end() || *made != id) continue;  // a class of another part, whose entry is unused
+    const bool own_class = classes_.find(hash(key), [id](core::ClassId found) { return found == id; }) != core::no_id;
+    if (!own_class) continue;  // a class of another part, whose entry is unused
     for (const core::Demand& demand : sharing.spec(id).demands) {
       for (const part::Rank other : others)
         sharing.serve(own[other].at(place[demand.capacity]), demand.per_work * sharing.done(id));
@@ -443,8 +443,12 @@ core::ClassId PhaseRunner::find(const Key& key, LastClasses& last) {
   }
   // The workgroups of many CUs often move to one class, one after the other.
   if (found_last_ == core::no_id || made_[found_last_].key != key) {
-    const auto found = classes_.find(key);
-    found_last_ = found != classes_.end() ? *found : make(key);
+    const std::uint64_t hashed = hash(key);
+    found_last_ = classes_.find(hashed, [&](core::ClassId id) { return made_[id].key == key; });
+    if (found_last_ == core::no_id) {
+      found_last_ = make(key);
+      classes_.insert(hashed, found_last_);
+    }
   }
   last = {found_last_, last[0]};
   return found_last_;
@@ -455,7 +459,6 @@ core::ClassId PhaseRunner::make(const Key& key) {
   const core::ClassId id = site_.sharing().add_class(spec_of(key, load));
   made_.resize(id + 1);
   made_[id] = {key, load.clock, held_for(shapes_[key.shape], load.in_step)};
-  classes_.insert(id);
   return id;
 }
 
@@ -484,7 +487,7 @@ void PhaseRunner::refresh(core::ClassId id) {
   site_.sharing().change_class(id, spec_of(made.key, load));
 }
 
-std::size_t PhaseRunner::hash(const Key& key) {
+std::uint64_t PhaseRunner::hash(const Key& key) {
   std::uint64_t h = key.shape;
   for (const std::uint64_t part :
        {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},

@@ -6,13 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "models/hardware/cu/cu_array.hpp"
 #include "models/hardware/cu/memory_pipe.hpp"
 #include "models/hardware/cu/phase_class.hpp"
+#include "sim/core/index_table.hpp"
 
 namespace moire::cu {
 
@@ -113,27 +113,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double held = 0;
     bool listed = false;  // in Gpu::classes
   };
-  // Hash and equality of classes by their keys, so that classes_ contains only their ids: large runs have hundreds of
-  // thousands.
-  struct ByKey {
-    using is_transparent = void;
-    const std::vector<Made>& made;
-    const Key& key(core::ClassId id) const { return made[id].key; }
-    static const Key& key(const Key& key) { return key; }
-  };
-  struct HashOfKey : ByKey {
-    template <class Of>
-    std::size_t operator()(const Of& of) const {
-      return hash(key(of));
-    }
-  };
-  struct SameKey : ByKey {
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return key(a) == key(b);
-    }
-  };
-  static std::size_t hash(const Key& key);
+  static std::uint64_t hash(const Key& key);
 
   struct Starting {
     Seat seat;
@@ -212,8 +192,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<Occupant> occupants_;            // by seat
   std::vector<MemoryPipe::Filling> fillings_;  // by seat
   std::vector<Made> made_;                     // by class
-  std::unordered_set<core::ClassId, HashOfKey, SameKey> classes_{0, HashOfKey{{made_}}, SameKey{{made_}}};
-  core::ClassId found_last_ = core::no_id;  // in classes_
+  core::IndexTable classes_;                   // by Made::key
+  core::ClassId found_last_ = core::no_id;     // in classes_
 };
 
 }  // namespace moire::cu

@@ -123,10 +123,8 @@ class ChannelKernel final : public program::KernelBody {
     for (std::uint32_t which = at / per_step;; ++which) {
       Step step;
       if (!terms_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, which, step)) break;
-      // If a chunk is too small for all its slices, the last slices are empty.
-      const double whole = std::max(std::ceil(step.bytes / terms_.slices), terms_.smallest_slice);
       for (const std::uint32_t first = which * per_step; at - first < per_step; ++at) {
-        one_part(rank, step, whole, workgroup, strand, at, at - first, phase);
+        one_part(rank, step, workgroup, strand, at, at - first, phase);
         if (phase.kind == Phase::Kind::nothing) continue;
         phase.skipped = at + 1 - number;
         return true;
@@ -151,11 +149,16 @@ class ChannelKernel final : public program::KernelBody {
     parts
   };
 
-  // Writes one part of a step to `phase`, which stays Kind::nothing if the part has nothing to do. `whole`: bytes of a
-  // full slice. `number` is the index of the part among the parts of all steps of the strand, `of_step` its index in
-  // the step.
-  void one_part(Rank rank, const Step& step, double whole, std::int64_t workgroup, std::uint32_t strand,
-                std::uint32_t number, std::uint32_t of_step, Phase& phase) const {
+  // Returns the bytes of a slice. If a chunk is too small for all its slices, the last slices are empty.
+  double bytes_of(const Step& step, std::uint32_t slice) const {
+    const double whole = std::max(std::ceil(step.bytes / terms_.slices), terms_.smallest_slice);
+    return std::clamp(step.bytes - slice * whole, 0.0, whole);
+  }
+
+  // Writes one part of a step to `phase`, which stays Kind::nothing if the part has nothing to do. `number` is the
+  // index of the part among the parts of all steps of the strand, `of_step` its index in the step.
+  void one_part(Rank rank, const Step& step, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number,
+                std::uint32_t of_step, Phase& phase) const {
     const std::uint32_t part = of_step % parts;
     if (!terms_.lines && (part == begun || part == wait_end)) return;
     const std::uint32_t slice = of_step / parts;
@@ -168,15 +171,16 @@ class ChannelKernel final : public program::KernelBody {
       return;
     }
     const ir::Effect needs = effect(step.op);
-    const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
     if (needs.receives) {
-      receive(rank, step, bytes, slice, part, phase);
+      receive(rank, step, slice, part, phase);
       if (phase.kind != Phase::Kind::nothing) return;
     }
     if (needs.sends) {
-      send(rank, step, bytes, slice + 1 < terms_.slices && step.bytes > (slice + 1) * whole, slice, part, phase);
+      send(rank, step, slice, part, phase);
       if (phase.kind != Phase::Kind::nothing) return;
     }
+    if (part != prepare && part != think && part != move) return;
+    const double bytes = bytes_of(step, slice);
     if (bytes <= 0) {
       if (part == think && (needs.receives || needs.sends)) {
         phase.kind = Phase::Kind::delay;
@@ -293,12 +297,11 @@ class ChannelKernel final : public program::KernelBody {
     return std::max(idle_in_last(step.bytes / round.bytes, round.latency), round.seen) - round.seen;
   }
 
-  void receive(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
+  void receive(Rank rank, const Step& step, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
     const std::int64_t before = std::int64_t{step.received} * terms_.slices + slice;
-    const bool by_line = line_by_line(step.from, rank);
     if (part == wait_data) {
-      wait(terms_.filled.at(rank, step.in), by_line ? 2 * before + 1 : before + 1, phase);
-    } else if (part == wait_end && by_line && bytes > 0) {
+      wait(terms_.filled.at(rank, step.in), line_by_line(step.from, rank) ? 2 * before + 1 : before + 1, phase);
+    } else if (part == wait_end && line_by_line(step.from, rank) && bytes_of(step, slice) > 0) {
       wait(terms_.filled.at(rank, step.in), 2 * before + 2, phase);
     } else if (part == tell_credit) {
       tell(rank, step.from, terms_.credit.at(step.from, step.in), 0, credits(step.in), phase,
@@ -306,17 +309,17 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // `more`: the next slice of the step has data, too.
-  void send(Rank rank, const Step& step, double bytes, bool more, std::uint32_t slice, std::uint32_t part,
-            Phase& phase) const {
+  void send(Rank rank, const Step& step, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
     const std::int64_t before = std::int64_t{step.sent} * terms_.slices + slice;
     if (part == wait_credit) {
       if (before >= terms_.slots) wait(terms_.credit.at(rank, step.out), before - terms_.slots + 1, phase);
     } else if ((part == begun && line_by_line(rank, step.to)) || part == tell_data) {
+      const double bytes = bytes_of(step, slice);
       tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, data(step.out), phase,
            terms_.relays.of_channel(rank, step.to));
       if (phase.kind != Phase::Kind::signal || part == begun || !terms_.posting) return;
       phase.in_turn = true;
+      const bool more = slice + 1 < terms_.slices && bytes_of(step, slice + 1) > 0;  // the next slice has data, too
       if (bytes > 0) phase.duration = *terms_.posting + (more ? terms_.posting_beside : Time{});
     }
   }

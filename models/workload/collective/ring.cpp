@@ -55,11 +55,12 @@ class RingProgram final : public ChannelProgram {
 
   bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
     const std::uint32_t loop = number / ops_;
+    const std::uint32_t at = number - loop * ops_;
     const double begin = loop * chunk_ * pieces_;
     const double left = shares_.of(channel) - begin;
     if (left <= 0) return false;
-    step.bytes = bytes(rank, channel, number);
     const Ring& way = ring(channel);
+    step.bytes = bytes(way, rank, channel, loop, at);
     step.from = way.previous[rank];
     step.to = way.next[rank];
     step.in = step.out = channel;
@@ -69,7 +70,6 @@ class RingProgram final : public ChannelProgram {
       step.sent = step.received = loop;
       return true;
     }
-    const std::uint32_t at = number % ops_;
     step.op = op(at);
     step.sent = loop * (ops_ - 1) + at;
     step.received = step.sent - 1;
@@ -117,8 +117,10 @@ class RingProgram final : public ChannelProgram {
 
  private:
   Rank place_of(const Ring& way, Rank rank, std::uint32_t at) const {
-    const std::uint32_t back = kind_ == Kind::all_gather ? at : at + 1;
-    return (way.position[rank] + 2 * ranks_ - back) % ranks_;
+    const std::uint32_t back = kind_ == Kind::all_gather ? at : at + 1;  // at most 2 * ranks_
+    Rank place = way.position[rank] + 2 * ranks_ - back;
+    while (place >= ranks_) place -= ranks_;  // without a division: a large run comes here for every part of a step
+    return place;
   }
   // Returns the pieces, one per rank, of the `covered` bytes of one loop of an all-reduce. Pieces consist of words of
   // 16 B, as in the library.
@@ -127,13 +129,11 @@ class RingProgram final : public ChannelProgram {
     pieces.each = std::min(pieces.each, chunk_);
     return pieces;
   }
-  double bytes(Rank rank, std::uint32_t channel, std::uint32_t number) const {
-    const std::uint32_t loop = number / ops_;
-    const Ring& way = ring(channel);
-    if (kind_ == Kind::all_reduce) return loops_[channel].of(loop).of(place_of(way, rank, number % ops_));
+  double bytes(const Ring& way, Rank rank, std::uint32_t channel, std::uint32_t loop, std::uint32_t at) const {
+    if (kind_ == Kind::all_reduce) return loops_[channel].of(loop).of(place_of(way, rank, at));
     double share = shares_.of(channel);
     if (kind_ == Kind::reduce_scatter) {
-      const double part = parts_.of(way.order[place_of(way, rank, number % ops_)]);
+      const double part = parts_.of(way.order[place_of(way, rank, at)]);
       share = std::min(share, part - channel * shares_.share);
     }
     return std::clamp(share - loop * chunk_, 0.0, chunk_);
