@@ -45,8 +45,14 @@ Route between(const nic::NicSpec& nic) {
   return {fixed.seconds() + busy, busy, std::min(nic.pcie_bandwidth.value, nic.wire_bandwidth().value)};
 }
 
-// Times in seconds of a hop, of a call of the codec and of a call of the kernel that adds. A call includes the time of
-// the host.
+// Times of calls, in seconds.
+struct Called {
+  double seconds = 0;  // until the host knows that the kernel has ended
+  double host = 0;     // part of `seconds` for which the host thread is busy
+  Called operator+(const Called& other) const { return {seconds + other.seconds, host + other.host}; }
+};
+
+// Times of a hop, and of calls.
 struct Costs {
   const ChunkedSpec& spec;
   const Shape& shape;
@@ -63,21 +69,31 @@ struct Costs {
     return (coded(leaves) ? codec::compressed(part).value : part.bytes) / route(leaves).rate;
   }
   double hop(bool leaves) const { return route(leaves).latency + route(leaves).stages * wire(leaves); }
-  // Returns the part of a hop, in seconds, that a rank's streams cannot overlap: the time of the engine or NIC, or the
-  // host's time to enqueue a copy and `kernels` kernels, whichever is longer.
-  double alone(bool leaves, int kernels) const {
+  // Returns the part of a hop, in seconds, for which its engine or NIC cannot serve other streams of the rank. A NIC
+  // divides its bandwidth between the messages of all `streams` streams, so they end at the same time, and nothing is
+  // sent while their latency passes.
+  double alone(bool leaves, double streams) const {
+    const Route by = route(leaves);
+    return wire(leaves) + (leaves && system.node.nic ? std::max(by.busy, by.latency / streams) : by.busy);
+  }
+  // Returns the time, in seconds, that the host thread of a rank spends on a send. A rank has one such thread.
+  double sending(bool leaves) const {
     const host::HostSpec& host = system.node.gpu.host;
-    const Time send = host.copy_time() + (by_host() && !leaves ? system.node.host_memory->calls : Time{});
-    return std::max(route(leaves).busy + wire(leaves), (send + host.enqueue * kernels).seconds());
+    if (leaves && system.node.nic) return 0;
+    return (host.copy_time() + host.query + (by_host() ? system.node.host_memory->calls : Time{})).seconds();
   }
-  double call(codec::Work work) const {
+  // A call of the codec.
+  Called call(codec::Work work) const {
     const machine::GpuSpec& gpu = system.node.gpu;
-    return (gpu.host.enqueue + gpu.host.kernel_start + spec.codec->call + spec.codec->to_host).seconds() +
-           codec::seconds(*spec.codec, work, part, gpu);
+    return {(gpu.host.enqueue + gpu.host.kernel_start + spec.codec->call + spec.codec->to_host).seconds() +
+                codec::seconds(*spec.codec, work, part, gpu),
+            (spec.codec->call + gpu.host.enqueue * codec::kernels(*spec.codec, work) + gpu.host.query).seconds()};
   }
-  double sum() const {
+  // A call of the kernel that adds.
+  Called sum() const {
     const machine::GpuSpec& gpu = system.node.gpu;
-    return (gpu.host.enqueue + gpu.host.kernel_start).seconds() + 3 * part.bytes / gpu.hbm.bandwidth.value;
+    return {(gpu.host.enqueue + gpu.host.kernel_start).seconds() + 3 * part.bytes / gpu.hbm.bandwidth.value,
+            (gpu.host.enqueue + gpu.host.query).seconds()};
   }
   // Returns the kinds of hops that occur: true stands for a hop between nodes, false for a hop within a node.
   std::vector<bool> kinds() const {
@@ -96,23 +112,24 @@ double ring_form(const Costs& costs) {
   const Shape& shape = costs.shape;
   const auto chunks = static_cast<double>(shape.chunks), hops = (static_cast<double>(shape.ranks) - 1) * chunks;
   const double streams = std::min(static_cast<double>(costs.spec.streams), chunks);
+  const bool root = shape.compression == Compression::root;
+  const std::vector<bool> kinds = costs.kinds();
   double reduces = 0, gathers = 0, around = 0;
-  for (const bool leaves : costs.kinds()) {
-    const bool coded = costs.coded(leaves);
-    const double hop = costs.hop(leaves);
-    const double sums = coded ? costs.call(codec::Work::decompress_reduce_compress) : costs.sum();
-    reduces = std::max({reduces, (hop + sums) / streams, costs.alone(leaves, 1)});
-    if (!coded) {
-      gathers = std::max({gathers, hop / streams, costs.alone(leaves, 0)});
-      continue;
-    }
-    const double compress = costs.call(codec::Work::compress), decompress = costs.call(codec::Work::decompress);
-    if (shape.compression == Compression::root) {
-      gathers = std::max({gathers, hop / streams, costs.alone(leaves, 1), decompress / streams});
-      around = compress + decompress;
-    } else {
-      gathers = std::max({gathers, (compress + hop + decompress) / streams, costs.alone(leaves, 2)});
-    }
+  for (const bool leaves : kinds) {
+    // A rank that sends to another node has received from its own node, and the other way round.
+    const bool sent = costs.coded(leaves), received = costs.coded(kinds.size() == 1 ? leaves : !leaves);
+    const auto slowest = [&](const Called& called) {
+      return std::max({(costs.hop(leaves) + called.seconds) / streams, costs.alone(leaves, streams),
+                       costs.sending(leaves) + called.host});
+    };
+    const Called decompress = received ? costs.call(codec::Work::decompress) : Called{};
+    const Called compress = sent ? costs.call(codec::Work::compress) : Called{};
+    reduces = std::max(reduces, slowest(sent && received ? costs.call(codec::Work::decompress_reduce_compress)
+                                        : received       ? costs.call(codec::Work::decompress_reduce)
+                                                         : costs.sum() + compress));
+    gathers = std::max(gathers, root ? std::max(slowest({0, decompress.host}), decompress.seconds / streams)
+                                     : slowest(decompress + compress));
+    if (root) around = compress.seconds + decompress.seconds;
   }
   double seconds = around;
   if (shape.collective != Collective::all_gather) seconds += hops * reduces;
@@ -120,40 +137,58 @@ double ring_form(const Costs& costs) {
   return seconds;
 }
 
-}  // namespace
-
-double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system) {
-  const Costs costs{spec, shape, system};
-  if (shape.collective != Collective::broadcast) return ring_form(costs);
-  const bool coded = shape.compression != Compression::off;
-  double compress = 0, decompress = 0;
-  if (coded) {
-    compress = costs.call(codec::Work::compress);
-    decompress = costs.call(codec::Work::decompress);
-  }
-  // Every stage takes as long as the slowest one: a rank's sends of a chunk, or the codec's call for the chunk.
+// Returns the time of a broadcast in seconds: that of the first chunk on the longest path, and that of the slowest
+// stage for each further chunk. A stage is what one rank does with a chunk: its sends, and with every_hop also the
+// calls of the codec, because they are in the same stream. Streams divide what they can overlap.
+double broadcast_form(const Costs& costs) {
+  const Shape& shape = costs.shape;
+  const bool every_hop = shape.compression == Compression::every_hop, root = shape.compression == Compression::root;
   const bool tree = shape.algorithm == Algorithm::binomial;
   const auto steps = [tree](Rank members) {
     return static_cast<double>(tree ? static_cast<Rank>(std::bit_width(members - 1)) : members - 1);
   };
-  const auto sends = [tree, steps](Rank members) { return tree ? steps(members) : std::min(steps(members), 1.); };
-  const Rank inside = shape.ranks / shape.members();
-  const double depth = steps(shape.members()) + steps(inside);
-  double slowest = 0, most = 1, hops = 0;
-  for (const bool leaves : costs.kinds()) {
-    const double own = shape.between_nodes ? sends(leaves ? shape.members() : inside) : sends(shape.ranks);
-    slowest = std::max(slowest, own * costs.hop(leaves));
-    hops += own * costs.hop(leaves);
-    most = std::max(most, own);
-  }
   const auto chunks = static_cast<double>(shape.chunks);
-  const double stages = chunks + (depth - 1) / most;
-  const double streams = static_cast<double>(spec.streams);
-  // With every_hop, one stream makes all sends of a chunk: first to other nodes, then inside the node. Their times add
-  // up.
-  if (shape.compression == Compression::every_hop)
-    return stages * (compress + (shape.between_nodes ? hops : slowest) + decompress) / std::min(streams, chunks);
-  return compress + stages * std::max({slowest, compress / streams, decompress / streams}) + decompress;
+  const double streams = std::min(static_cast<double>(costs.spec.streams), chunks);
+  // With scatter_all_gather, a rank forwards in each turn what it received in the turn before, so streams do not help.
+  const bool deals = shape.algorithm == Algorithm::scatter_all_gather && shape.members() > 2;
+  const double in_flight = deals ? 1 : streams;
+  const Called compress = every_hop || root ? costs.call(codec::Work::compress) : Called{};
+  const Called decompress = every_hop || root ? costs.call(codec::Work::decompress) : Called{};
+  const double out = steps(shape.ranks / shape.gpus);  // hops between nodes on the longest path
+  const double path = shape.between_nodes ? out + steps(shape.gpus) : steps(shape.ranks);
+  const std::vector<bool> kinds = costs.kinds();
+  double first = 0, sends = 0, alone = 0, host = 0;
+  for (const bool leaves : kinds) {
+    const double on_path = kinds.size() == 1 ? path : leaves ? out : path - out;
+    const double own = tree ? on_path : std::min(on_path, 1.);
+    first +=
+        on_path * (costs.hop(leaves) + (every_hop && costs.coded(leaves) ? compress + decompress : Called{}).seconds);
+    // A rank of a chain sends either to its own node or to another one. All others send to both.
+    sends = tree || shape.between_nodes ? sends + own * costs.hop(leaves) : std::max(sends, costs.hop(leaves));
+    alone = std::max(alone, own * costs.alone(leaves, in_flight));
+    host += own * costs.sending(leaves);
+  }
+  double stage = std::max(sends / in_flight, alone);
+  if (every_hop) {
+    // The root does not decompress. The ranks behind it do, and in a tree they send once less.
+    const double inner = decompress.seconds + compress.seconds + sends - (tree ? costs.hop(kinds.front()) : 0);
+    stage = std::max({stage, (compress.seconds + sends) / streams, path > 1 ? inner / streams : 0});
+  }
+  if (root) {
+    // The root raises a flag behind each compressed chunk.
+    const double encode = compress.seconds + costs.system.node.gpu.host.enqueue.seconds();
+    first += encode + decompress.seconds;
+    stage = std::max({stage, encode / streams, decompress.seconds / streams});
+  }
+  host += every_hop ? compress.host + decompress.host : std::max(compress.host, decompress.host);
+  return first + (chunks - 1) * std::max(stage, host);
+}
+
+}  // namespace
+
+double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system) {
+  const Costs costs{spec, shape, system};
+  return shape.collective == Collective::broadcast ? broadcast_form(costs) : ring_form(costs);
 }
 
 Shape shape_of(const ChunkedSpec& spec, Collective collective, const libraries::EquippedSystem& system) {
@@ -190,8 +225,8 @@ Plan plan_of(const ChunkedSpec& spec, const Shape& of, const libraries::Equipped
   Shape best = shape;
   double least = 0;
   for (std::int64_t power = 1; power <= most; power *= 2) {
-    for (const std::int64_t count : {power, power + power / 2}) {
-      shape.chunks = std::min(count * unit, bytes);
+    for (const std::int64_t count : {power, power + power / 2, power * unit, (power + power / 2) * unit}) {
+      shape.chunks = std::min(count, bytes);
       if (shape.chunks > 1 && tasks_of(Plan(shape)) > most_tasks) continue;
       const bool codes = shape.compression != Compression::off;
       const auto chunk = static_cast<double>(Plan(shape).bytes(0));

@@ -152,6 +152,24 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
               0.02 * taken);
 }
 
+// Rounds of workgroups that fill the CUs, a last round that does not, and pauses longer than a round.
+TEST(CodecKernels, TheEstimateForChoicesIsCloseToTheSimulation) {
+  const EquippedSystem system = example_equipped(1);
+  for (const double operations : {5., 400.}) {
+    for (const double cycles : {0., 5., 50.}) {
+      const std::string text = example_codec(4, operations, cycles);
+      std::string told;
+      const CodecSpec codec = read(text, told);
+      for (const double bytes : {1., 2048., 65536., 300'000., 524'288., 1'100'000., 16'777'216.}) {
+        const double taken =
+            time_of(system, fmt::format("compress: {{bytes: {:.0f} B, codec: {}}}", bytes, flow(text))).seconds();
+        EXPECT_NEAR(seconds(codec, Work::compress, {bytes, 4}, system.node.gpu), taken, 0.2 * taken)
+            << bytes << " B, " << operations << " operations, " << cycles << " cycles";
+      }
+    }
+  }
+}
+
 // Another kernel holds half of the CUs for three times as long as the call takes alone. The other half of the CUs does
 // the whole call in twice this time, because no block waits for a held place.
 TEST(CodecKernels, PlacesThatOthersHoldGetNoBlocks) {

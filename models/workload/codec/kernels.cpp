@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "models/hardware/cu/occupancy.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/config/units.hpp"
 
@@ -292,12 +293,32 @@ double seconds(const CodecSpec& codec, Work work, const Part& part, const machin
   if (on_engine(codec, work) && gpu.decompressor)
     return gpu.decompressor->command.seconds() +
            part.bytes * std::max(1 / gpu.decompressor->bandwidth.value, (1 + 1 / part.ratio) / gpu.hbm.bandwidth.value);
+  const StageSpec& stage = geometry(codec, work);
   const program::PhaseShape shape = shape_of(codec, work, part.ratio, gpu);
-  const double blocks = std::ceil(part.bytes / geometry(codec, work).block.value);
-  return prepare(codec, work).seconds() + shape.pause.seconds() +
-         blocks * std::max({(shape.read + shape.write) / gpu.hbm.bandwidth.value,
-                            (shape.read + shape.write + shape.l2_extra) / gpu.l2.bandwidth.value,
-                            shape.flop / gpu.compute.vector_fp32.value});
+  const auto blocks = static_cast<std::int64_t>(std::ceil(part.bytes / stage.block.value));
+  const std::int64_t cus = gpu.compute.total_cus();
+  const std::int64_t on_cu =
+      std::max<std::int64_t>(1, cu::occupancy(gpu.compute, {stage.threads, stage.registers_per_thread, stage.lds, 1}));
+  const std::int64_t full = blocks / (on_cu * cus), rest = blocks % (on_cu * cus);
+  const double pause = std::max(
+      shape.pause.seconds(),
+      of_busiest_slice(shape, static_cast<double>(blocks), static_cast<double>(full + (rest > 0 ? 1 : 0)), part, gpu));
+  // A round of workgroups takes as long as one of them alone, or as the arithmetic or the loads of a CU with `most`.
+  const auto round = [&](std::int64_t most) {
+    const double loads = static_cast<double>(most) * shape.in_flight.value / gpu.compute.bytes_in_flight_per_cu.value;
+    return std::max(pause + gpu.hbm.unloaded_latency.seconds() * std::max(1.0, loads),
+                    static_cast<double>(most * cus) * shape.flop / gpu.compute.vector_fp32.value);
+  };
+  const double rounds = static_cast<double>(full) * round(on_cu) + (rest > 0 ? round((rest + cus - 1) / cus) : 0);
+  const double memory =
+      static_cast<double>(blocks) * std::max((shape.read + shape.write) / gpu.hbm.bandwidth.value,
+                                             (shape.read + shape.write + shape.l2_extra) / gpu.l2.bandwidth.value);
+  const Time before = prepare(codec, work);
+  return (before.ps > 0 ? before + gpu.host.queue_gap : Time{}).seconds() + std::max(rounds, memory);
+}
+
+std::int64_t kernels(const CodecSpec& codec, Work work) {
+  return !on_engine(codec, work) && prepare(codec, work).ps > 0 ? 2 : 1;
 }
 
 double memory_of(const CodecSpec& codec, const Part& part, std::int64_t streams) {

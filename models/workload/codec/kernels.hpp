@@ -55,6 +55,9 @@ Bytes compressed(const Part& part);
 // choices use it, such as the choice of a number of chunks; the simulation does not.
 double seconds(const CodecSpec& codec, Work work, const Part& part, const machine::GpuSpec& gpu);
 
+// Returns the number of kernels of a call, or 1 if the decompression engine executes it.
+std::int64_t kernels(const CodecSpec& codec, Work work);
+
 // Returns the bytes of memory that a part needs on a rank: its uncompressed and compressed data, and the workspaces of
 // `streams` streams.
 double memory_of(const CodecSpec& codec, const Part& part, std::int64_t streams);
