@@ -2,7 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <cstddef>
+#include <vector>
 
 #include "sim/core/quantity.hpp"
 
@@ -24,7 +25,8 @@ class LoadHistory {
     double served;  // units until `from`
   };
   Time window_{};
-  std::deque<Piece> pieces_;
+  std::vector<Piece> pieces_;  // in the order of time
+  std::size_t first_ = 0;      // in pieces_; those before it are older than the window
 };
 
 }  // namespace moire::core
