@@ -35,7 +35,7 @@ TEST(IndexTable, ChangesAtRandomAgreeWithAMap) {
     std::map<IndexTable::Index, std::uint64_t> map;  // hash by index
     const auto hash_of = [&](IndexTable::Index index) { return std::uint64_t{index % hashes} * 0x9E3779B1U; };
     for (int change = 0; change < 4000; ++change) {
-      const IndexTable::Index index = random() % 300;
+      const IndexTable::Index index = static_cast<IndexTable::Index>(random() % 300);
       if (map.contains(index)) {
         table.erase(hash_of(index), index);
         map.erase(index);
@@ -44,7 +44,7 @@ TEST(IndexTable, ChangesAtRandomAgreeWithAMap) {
         map.emplace(index, hash_of(index));
       }
       ASSERT_EQ(table.size(), map.size());
-      const IndexTable::Index other = random() % 300;
+      const IndexTable::Index other = static_cast<IndexTable::Index>(random() % 300);
       ASSERT_EQ(table.find(hash_of(other), [&](IndexTable::Index at) { return at == other; }),
                 map.contains(other) ? other : IndexTable::none);
     }
