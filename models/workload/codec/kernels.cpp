@@ -23,25 +23,31 @@ constexpr double flop_of_operation = 2;  // vector_fp32 counts an instruction, a
 // blocks from the kernel's queue. If another kernel holds the place for a while, the workgroup starts later and takes
 // fewer blocks. An item of the queue has several blocks at first and one block in the end, so workgroups that start at
 // the same time get as many blocks as the dispatcher would give them.
+//
+// On a GPU, the workgroups of a CU do not end at the same time, and those that follow fill the gaps: a kernel whose
+// arithmetic or bytes keep the CUs busy takes time in proportion to its blocks, without a step at each round. The
+// simulated workgroups of a CU share it evenly and do end at the same time. So the last items of such a kernel are
+// parts of a block.
 class BlocksBody final : public program::KernelBody {
  public:
   class OfRank {
    public:
-    OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident)
-        : shape(shape), workgroups(std::min(blocks, resident)) {
-      for (std::int64_t left = blocks; left > 0;) {
+    OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident, std::int64_t parts)
+        : shape(shape), workgroups(std::min(blocks, resident)), parts_(parts) {
+      for (std::int64_t left = blocks * parts; left > 0;) {
         // An item takes half of what is left for a place, so a place that becomes free late still finds items.
-        constexpr std::int64_t part = 2;
-        const std::int64_t size = std::max<std::int64_t>(1, left / (part * workgroups));
+        constexpr std::int64_t half = 2;
+        const std::int64_t size = std::max<std::int64_t>(1, left / (half * workgroups));
         const std::int64_t number = size == 1 ? left : workgroups;
         rounds_.push_back({items, size});
         items += number;
         left -= number * size;
       }
     }
-    std::int64_t blocks_of(std::int64_t item) const {
+    double blocks_of(std::int64_t item) const {
       const auto after = [](std::int64_t at, const Round& round) { return at < round.first; };
-      return std::prev(std::upper_bound(rounds_.begin(), rounds_.end(), item, after))->size;
+      const auto round = std::prev(std::upper_bound(rounds_.begin(), rounds_.end(), item, after));
+      return static_cast<double>(round->size) / static_cast<double>(parts_);
     }
 
     std::uint16_t shape;
@@ -49,9 +55,10 @@ class BlocksBody final : public program::KernelBody {
 
    private:
     struct Round {
-      std::int64_t first, size;  // item that begins the round, blocks of each of its items
+      std::int64_t first, size;  // item that begins the round, parts of blocks of each of its items
     };
     std::vector<Round> rounds_;
+    std::int64_t parts_;  // of a block
   };
   explicit BlocksBody(std::vector<OfRank> ranks) : ranks_(std::move(ranks)) {}
   std::int64_t workgroups(program::Rank rank) const override { return of(rank).workgroups; }
@@ -65,7 +72,7 @@ class BlocksBody final : public program::KernelBody {
   bool item_phase(program::Rank rank, std::int64_t item, std::uint32_t step, program::Phase& phase) const override {
     phase.kind = program::Phase::Kind::work;
     phase.shape = of(rank).shape;
-    phase.amount = static_cast<double>(of(rank).blocks_of(item));
+    phase.amount = of(rank).blocks_of(item);
     return step == 0;
   }
 
@@ -162,6 +169,19 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   return shape;
 }
 
+// How long `resident` blocks of a kernel, which fill the GPU, keep it busy, and one block alone; in seconds.
+struct Round {
+  double busy, alone;
+  bool overlaps() const { return busy > alone; }
+};
+Round round_of(const program::PhaseShape& shape, std::int64_t resident, const machine::GpuSpec& gpu) {
+  const double bytes = shape.read + shape.write;
+  return {static_cast<double>(resident) *
+              std::max({bytes / gpu.hbm.bandwidth.value, (bytes + shape.l2_extra) / gpu.l2.bandwidth.value,
+                        shape.flop / gpu.compute.vector_fp32.value}),
+          (shape.pause + gpu.hbm.unloaded_latency).seconds()};
+}
+
 // Returns the pause of a workgroup in each block, in seconds, such that a call of `blocks` blocks does not end before
 // the busiest slice of the L2 has made its additions. Meanwhile, other calls can use the slices that idle. So the pause
 // takes time of the workgroup, but no bandwidth of the L2. A workgroup processes up to `most` blocks, one after the
@@ -191,8 +211,12 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
   std::vector<BlocksBody::OfRank> ranks;
   for (const Part& part : parts) {
     const auto blocks = static_cast<std::int64_t>(std::ceil(part.bytes / block));
-    const auto most = static_cast<double>((blocks + resident - 1) / resident);
     program::PhaseShape shape = shape_of(codec, work, part.ratio, build.gpu(), together);
+    // Parts of a block, of which an even share for each place makes little difference to the time of the last block.
+    constexpr std::int64_t few = 4;
+    const bool divides = blocks > resident && round_of(shape, resident, build.gpu()).overlaps();
+    const std::int64_t parts = divides ? few : 1;
+    const double most = static_cast<double>((blocks * parts + resident - 1) / resident) / static_cast<double>(parts);
     const double pause = of_busiest_slice(shape, static_cast<double>(blocks), most, part, build.gpu());
     const auto [known, fresh] =
         shapes.try_emplace({part.ratio, pause}, static_cast<std::uint16_t>(kernel.shapes.size()));
@@ -200,7 +224,7 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
       shape.pause = std::max(shape.pause, Time::from_seconds(pause));
       kernel.shapes.push_back(std::move(shape));
     }
-    ranks.emplace_back(known->second, blocks, resident);
+    ranks.emplace_back(known->second, blocks, resident, parts);
   }
   kernel.body = std::make_shared<BlocksBody>(std::move(ranks));
   return kernel;
