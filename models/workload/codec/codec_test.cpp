@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "models/hardware/cu/occupancy.hpp"
 #include "models/workload/codec/kernels.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "tests/support/example_codec.hpp"
@@ -168,6 +169,36 @@ TEST(CodecKernels, TheEstimateForChoicesIsCloseToTheSimulation) {
       }
     }
   }
+}
+
+// One workgroup more than the GPU holds fills a gap between others if arithmetic keeps the CUs busy. If a workgroup
+// alone takes as long as all of a CU, it takes a round of its own.
+TEST(CodecKernels, OneWorkgroupMoreThanARoundIsNoRoundIfTheCusAreBusy) {
+  const EquippedSystem system = example_equipped(1);
+  const machine::GpuSpec& gpu = system.node.gpu;
+  const double round = 2048. * static_cast<double>(cu::occupancy(gpu.compute, {128, 32, Bytes{}, 1}) * 8);
+  const auto taken = [&](double bytes, double operations, double cycles) {
+    const std::string codec = flow(example_codec(4, operations, cycles));
+    return time_of(system, fmt::format("decompress: {{bytes: {:.0f} B, codec: {}}}", bytes, codec)).seconds();
+  };
+  const double busy = taken(round, 400, 0), last = taken(round + 2048, 400, 0);
+  EXPECT_GT(last, busy);
+  EXPECT_LT(last, 1.2 * busy);
+  EXPECT_NEAR(taken(1.5 * round, 400, 0), 1.5 * busy, 0.05 * busy);
+  EXPECT_NEAR(taken(round + 2048, 5, 1000), 2 * taken(round, 5, 1000), 0.05 * last)
+      << "a thread's operations take longest";
+}
+
+TEST(CodecKernels, ArithmeticBeginsBehindTheFirstLoad) {
+  EquippedSystem system = example_equipped(1);
+  const auto taken = [&] {
+    return time_of(system, fmt::format("compress: {{bytes: 16 MiB, codec: {}}}", flow(example_codec(4, 400))))
+        .seconds();
+  };
+  system.node.gpu.hbm.unloaded_latency = Time::from_ns(100);
+  const double before = taken();
+  system.node.gpu.hbm.unloaded_latency = Time::from_ns(300);
+  EXPECT_NEAR(taken() - before, 200e-9, 30e-9);
 }
 
 // Another kernel holds half of the CUs for three times as long as the call takes alone. The other half of the CUs does

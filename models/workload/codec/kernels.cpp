@@ -32,8 +32,8 @@ class BlocksBody final : public program::KernelBody {
  public:
   class OfRank {
    public:
-    OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident, std::int64_t parts)
-        : shape(shape), workgroups(std::min(blocks, resident)), parts_(parts) {
+    OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident, std::int64_t parts, Time first_load)
+        : shape(shape), workgroups(std::min(blocks, resident)), first_load(first_load), parts_(parts) {
       for (std::int64_t left = blocks * parts; left > 0;) {
         // An item takes half of what is left for a place, so a place that becomes free late still finds items.
         constexpr std::int64_t half = 2;
@@ -52,6 +52,7 @@ class BlocksBody final : public program::KernelBody {
 
     std::uint16_t shape;
     std::int64_t workgroups, items = 0;
+    Time first_load;  // of each workgroup, before it takes blocks
 
    private:
     struct Round {
@@ -64,9 +65,15 @@ class BlocksBody final : public program::KernelBody {
   std::int64_t workgroups(program::Rank rank) const override { return of(rank).workgroups; }
   bool turns(program::Rank) const override { return ranks_.size() == 1; }
   bool by_itself() const override { return ranks_.size() == 1; }
-  bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+  bool phase(program::Rank rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+    const bool loads = of(rank).first_load.ps > 0;
+    if (step == 0 && loads) {
+      phase.kind = program::Phase::Kind::delay;
+      phase.duration = of(rank).first_load;
+      return true;
+    }
     phase.kind = program::Phase::Kind::take;
-    return step == 0;
+    return step == (loads ? 1 : 0);
   }
   std::int64_t items(program::Rank rank) const override { return of(rank).items; }
   bool item_phase(program::Rank rank, std::int64_t item, std::uint32_t step, program::Phase& phase) const override {
@@ -195,6 +202,18 @@ double of_busiest_slice(const program::PhaseShape& shape, double blocks, double 
   return std::max(0.0, (all - (most - 1) * gpu.hbm.unloaded_latency.seconds()) / most);
 }
 
+// Returns the part of a workgroup's first load that nothing hides. A CU with several workgroups hides the load of one
+// behind the arithmetic of others. But all workgroups of an idle CU begin with their loads, so a call takes the latency
+// and then the arithmetic of the CU with the most workgroups, or the `pause` of one, whichever is longer. A workgroup
+// is simulated as the longer one of the arithmetic and of latency and pause.
+Time first_load_of(const program::PhaseShape& shape, double pause, std::int64_t workgroups,
+                   const builder::Builder& build) {
+  const std::int64_t cus = build.gpu().compute.total_cus();
+  const auto most = static_cast<double>((workgroups + build.cus() - 1) / build.cus() * cus);
+  const double arithmetic = most * shape.flop / build.gpu().compute.vector_fp32.value;
+  return Time::from_seconds(std::clamp(arithmetic - pause, 0.0, build.gpu().hbm.unloaded_latency.seconds()));
+}
+
 program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
                             const std::vector<Part>& parts, const std::string& name) {
   const StageSpec& stage = geometry(codec, work);
@@ -218,13 +237,15 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
     const std::int64_t parts = divides ? few : 1;
     const double most = static_cast<double>((blocks * parts + resident - 1) / resident) / static_cast<double>(parts);
     const double pause = of_busiest_slice(shape, static_cast<double>(blocks), most, part, build.gpu());
+    const Time first_load =
+        first_load_of(shape, std::max(pause, shape.pause.seconds()), std::min(blocks, resident), build);
     const auto [known, fresh] =
         shapes.try_emplace({part.ratio, pause}, static_cast<std::uint16_t>(kernel.shapes.size()));
     if (fresh) {
       shape.pause = std::max(shape.pause, Time::from_seconds(pause));
       kernel.shapes.push_back(std::move(shape));
     }
-    ranks.emplace_back(known->second, blocks, resident, parts);
+    ranks.emplace_back(known->second, blocks, resident, parts, first_load);
   }
   kernel.body = std::make_shared<BlocksBody>(std::move(ranks));
   return kernel;
@@ -323,22 +344,31 @@ double seconds(const CodecSpec& codec, Work work, const Part& part, const machin
   const std::int64_t cus = gpu.compute.total_cus();
   const std::int64_t on_cu =
       std::max<std::int64_t>(1, cu::occupancy(gpu.compute, {stage.threads, stage.registers_per_thread, stage.lds, 1}));
-  const std::int64_t full = blocks / (on_cu * cus), rest = blocks % (on_cu * cus);
-  const double pause = std::max(
-      shape.pause.seconds(),
-      of_busiest_slice(shape, static_cast<double>(blocks), static_cast<double>(full + (rest > 0 ? 1 : 0)), part, gpu));
-  // A round of workgroups takes as long as one of them alone, or as the arithmetic or the loads of a CU with `most`.
-  const auto round = [&](std::int64_t most) {
-    const double loads = static_cast<double>(most) * shape.in_flight.value / gpu.compute.bytes_in_flight_per_cu.value;
-    return std::max(pause + gpu.hbm.unloaded_latency.seconds() * std::max(1.0, loads),
-                    static_cast<double>(most * cus) * shape.flop / gpu.compute.vector_fp32.value);
+  const std::int64_t resident = on_cu * cus, full = blocks / resident, rest = blocks % resident;
+  // Rounds of workgroups that keep the GPU busy have no step from one to the next.
+  const double even = static_cast<double>(blocks) / static_cast<double>(resident);
+  const bool smooth = full > 0 && round_of(shape, resident, gpu).overlaps();
+  const double most = smooth ? even : static_cast<double>(full + (rest > 0 ? 1 : 0));
+  const double pause =
+      std::max(shape.pause.seconds(), of_busiest_slice(shape, static_cast<double>(blocks), most, part, gpu));
+  const double latency = gpu.hbm.unloaded_latency.seconds();
+  // A round of workgroups takes as long as one of them alone, or as the arithmetic or the loads of a CU with `on_one`.
+  const auto arithmetic = [&](std::int64_t on_one) {
+    return static_cast<double>(on_one * cus) * shape.flop / gpu.compute.vector_fp32.value;
   };
-  const double rounds = static_cast<double>(full) * round(on_cu) + (rest > 0 ? round((rest + cus - 1) / cus) : 0);
+  const auto round = [&](std::int64_t on_one) {
+    const double loads = static_cast<double>(on_one) * shape.in_flight.value / gpu.compute.bytes_in_flight_per_cu.value;
+    return std::max(pause + latency * std::max(1.0, loads), arithmetic(on_one));
+  };
+  const std::int64_t last = (rest + cus - 1) / cus;
+  const double rounds =
+      smooth ? even * round(on_cu) : static_cast<double>(full) * round(on_cu) + (rest > 0 ? round(last) : 0);
+  const double first_load = std::clamp(arithmetic(full > 0 ? on_cu : last) - pause, 0.0, latency);
   const double memory =
       static_cast<double>(blocks) * std::max((shape.read + shape.write) / gpu.hbm.bandwidth.value,
                                              (shape.read + shape.write + shape.l2_extra) / gpu.l2.bandwidth.value);
   const Time before = prepare(codec, work);
-  return (before.ps > 0 ? before + gpu.host.queue_gap : Time{}).seconds() + std::max(rounds, memory);
+  return (before.ps > 0 ? before + gpu.host.queue_gap : Time{}).seconds() + first_load + std::max(rounds, memory);
 }
 
 std::int64_t kernels(const CodecSpec& codec, Work work) {
