@@ -65,4 +65,8 @@ std::int64_t resident_workgroups(const Builder& build, const program::WorkgroupR
   return cu::occupancy(build.gpu().compute, resources) * build.cus();
 }
 
+std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources) {
+  return cu::occupancy(gpu.compute, resources) * gpu.compute.total_cus();
+}
+
 }  // namespace moire::builder

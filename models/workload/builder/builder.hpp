@@ -82,5 +82,7 @@ double bytes_of(DataType type);
 // Returns how many workgroups with these resources the CUs of the queue hold at once. A persistent kernel has a grid of
 // this size.
 std::int64_t resident_workgroups(const Builder& build, const program::WorkgroupResources& resources);
+// The same for all CUs of a GPU.
+std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources);
 
 }  // namespace moire::builder

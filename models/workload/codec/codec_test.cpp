@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "models/hardware/cu/occupancy.hpp"
 #include "models/workload/codec/kernels.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "tests/support/example_codec.hpp"
@@ -176,7 +175,7 @@ TEST(CodecKernels, TheEstimateForChoicesIsCloseToTheSimulation) {
 TEST(CodecKernels, OneWorkgroupMoreThanARoundIsNoRoundIfTheCusAreBusy) {
   const EquippedSystem system = example_equipped(1);
   const machine::GpuSpec& gpu = system.node.gpu;
-  const double round = 2048. * static_cast<double>(cu::occupancy(gpu.compute, {128, 32, Bytes{}, 1}) * 8);
+  const double round = 2048. * static_cast<double>(builder::resident_workgroups(gpu, {128, 32, Bytes{}, 1}));
   const auto taken = [&](double bytes, double operations, double cycles) {
     const std::string codec = flow(example_codec(4, operations, cycles));
     return time_of(system, fmt::format("decompress: {{bytes: {:.0f} B, codec: {}}}", bytes, codec)).seconds();

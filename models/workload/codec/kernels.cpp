@@ -8,7 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "models/hardware/cu/occupancy.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/config/units.hpp"
 
@@ -342,9 +341,9 @@ double seconds(const CodecSpec& codec, Work work, const Part& part, const machin
   const program::PhaseShape shape = shape_of(codec, work, part.ratio, gpu);
   const auto blocks = static_cast<std::int64_t>(std::ceil(part.bytes / stage.block.value));
   const std::int64_t cus = gpu.compute.total_cus();
-  const std::int64_t on_cu =
-      std::max<std::int64_t>(1, cu::occupancy(gpu.compute, {stage.threads, stage.registers_per_thread, stage.lds, 1}));
-  const std::int64_t resident = on_cu * cus, full = blocks / resident, rest = blocks % resident;
+  const std::int64_t resident =
+      std::max(cus, builder::resident_workgroups(gpu, {stage.threads, stage.registers_per_thread, stage.lds, 1}));
+  const std::int64_t on_cu = resident / cus, full = blocks / resident, rest = blocks % resident;
   // Rounds of workgroups that keep the GPU busy have no step from one to the next.
   const double even = static_cast<double>(blocks) / static_cast<double>(resident);
   const bool smooth = full > 0 && round_of(shape, resident, gpu).overlaps();
