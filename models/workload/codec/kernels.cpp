@@ -175,17 +175,15 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   return shape;
 }
 
-// How long `resident` blocks of a kernel, which fill the GPU, keep it busy, and one block alone; in seconds.
-struct Round {
-  double busy, alone;
-  bool overlaps() const { return busy > alone; }
-};
-Round round_of(const program::PhaseShape& shape, std::int64_t resident, const machine::GpuSpec& gpu) {
+// True if the blocks that the GPU holds at once keep it busy for longer than one of them takes alone, so that
+// workgroups that follow fill the gaps of others. `resources`: of the workgroup that processes a block.
+bool fills_gaps(const program::PhaseShape& shape, const program::WorkgroupResources& resources,
+                const machine::GpuSpec& gpu) {
   const double bytes = shape.read + shape.write;
-  return {static_cast<double>(resident) *
-              std::max({bytes / gpu.hbm.bandwidth.value, (bytes + shape.l2_extra) / gpu.l2.bandwidth.value,
-                        shape.flop / gpu.compute.vector_fp32.value}),
-          (shape.pause + gpu.hbm.unloaded_latency).seconds()};
+  const double busy = std::max({bytes / gpu.hbm.bandwidth.value, (bytes + shape.l2_extra) / gpu.l2.bandwidth.value,
+                                shape.flop / gpu.compute.vector_fp32.value});
+  return static_cast<double>(builder::resident_workgroups(gpu, resources)) * busy >
+         (shape.pause + gpu.hbm.unloaded_latency).seconds();
 }
 
 // Returns the pause of a workgroup in each block, in seconds, such that a call of `blocks` blocks does not end before
@@ -230,11 +228,10 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
   for (const Part& part : parts) {
     const auto blocks = static_cast<std::int64_t>(std::ceil(part.bytes / block));
     program::PhaseShape shape = shape_of(codec, work, part.ratio, build.gpu(), together);
-    // Parts of a block, of which an even share for each place makes little difference to the time of the last block.
-    constexpr std::int64_t few = 4;
-    const bool divides = blocks > resident && round_of(shape, resident, build.gpu()).overlaps();
-    const std::int64_t parts = divides ? few : 1;
-    const double most = static_cast<double>((blocks * parts + resident - 1) / resident) / static_cast<double>(parts);
+    constexpr std::int64_t quarters = 4;  // smaller parts would be closer to the GPU and take more events
+    const bool divides = blocks > resident && fills_gaps(shape, kernel.resources, build.gpu());
+    const std::int64_t cut = divides ? quarters : 1;
+    const double most = static_cast<double>((blocks * cut + resident - 1) / resident) / static_cast<double>(cut);
     const double pause = of_busiest_slice(shape, static_cast<double>(blocks), most, part, build.gpu());
     const Time first_load =
         first_load_of(shape, std::max(pause, shape.pause.seconds()), std::min(blocks, resident), build);
@@ -244,7 +241,7 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
       shape.pause = std::max(shape.pause, Time::from_seconds(pause));
       kernel.shapes.push_back(std::move(shape));
     }
-    ranks.emplace_back(known->second, blocks, resident, parts, first_load);
+    ranks.emplace_back(known->second, blocks, resident, cut, first_load);
   }
   kernel.body = std::make_shared<BlocksBody>(std::move(ranks));
   return kernel;
@@ -341,12 +338,12 @@ double seconds(const CodecSpec& codec, Work work, const Part& part, const machin
   const program::PhaseShape shape = shape_of(codec, work, part.ratio, gpu);
   const auto blocks = static_cast<std::int64_t>(std::ceil(part.bytes / stage.block.value));
   const std::int64_t cus = gpu.compute.total_cus();
-  const std::int64_t resident =
-      std::max(cus, builder::resident_workgroups(gpu, {stage.threads, stage.registers_per_thread, stage.lds, 1}));
+  const program::WorkgroupResources resources{stage.threads, stage.registers_per_thread, stage.lds, 1};
+  const std::int64_t resident = std::max(cus, builder::resident_workgroups(gpu, resources));
   const std::int64_t on_cu = resident / cus, full = blocks / resident, rest = blocks % resident;
   // Rounds of workgroups that keep the GPU busy have no step from one to the next.
   const double even = static_cast<double>(blocks) / static_cast<double>(resident);
-  const bool smooth = full > 0 && round_of(shape, resident, gpu).overlaps();
+  const bool smooth = full > 0 && fills_gaps(shape, resources, gpu);
   const double most = smooth ? even : static_cast<double>(full + (rest > 0 ? 1 : 0));
   const double pause =
       std::max(shape.pause.seconds(), of_busiest_slice(shape, static_cast<double>(blocks), most, part, gpu));
