@@ -175,14 +175,23 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   return shape;
 }
 
+// The following two functions return times in seconds: of the memory and the L2 for one block, and of the arithmetic of
+// a CU for `on_one` blocks.
+double memory_time(const program::PhaseShape& shape, const machine::GpuSpec& gpu) {
+  const double bytes = shape.read + shape.write;
+  return std::max(bytes / gpu.hbm.bandwidth.value, (bytes + shape.l2_extra) / gpu.l2.bandwidth.value);
+}
+double arithmetic_time(const program::PhaseShape& shape, std::int64_t on_one, const machine::GpuSpec& gpu) {
+  return static_cast<double>(on_one * gpu.compute.total_cus()) * shape.flop / gpu.compute.vector_fp32.value;
+}
+
 // True if the blocks that the GPU holds at once keep it busy for longer than one of them takes alone, so that
 // workgroups that follow fill the gaps of others. `resources`: of the workgroup that processes a block.
 bool fills_gaps(const program::PhaseShape& shape, const program::WorkgroupResources& resources,
                 const machine::GpuSpec& gpu) {
-  const double bytes = shape.read + shape.write;
-  const double busy = std::max({bytes / gpu.hbm.bandwidth.value, (bytes + shape.l2_extra) / gpu.l2.bandwidth.value,
-                                shape.flop / gpu.compute.vector_fp32.value});
-  return static_cast<double>(builder::resident_workgroups(gpu, resources)) * busy >
+  const std::int64_t resident = builder::resident_workgroups(gpu, resources);
+  return std::max(static_cast<double>(resident) * memory_time(shape, gpu),
+                  arithmetic_time(shape, resident / gpu.compute.total_cus(), gpu)) >
          (shape.pause + gpu.hbm.unloaded_latency).seconds();
 }
 
@@ -199,16 +208,12 @@ double of_busiest_slice(const program::PhaseShape& shape, double blocks, double 
   return std::max(0.0, (all - (most - 1) * gpu.hbm.unloaded_latency.seconds()) / most);
 }
 
-// Returns the part of a workgroup's first load that nothing hides. A CU with several workgroups hides the load of one
-// behind the arithmetic of others. But all workgroups of an idle CU begin with their loads, so a call takes the latency
-// and then the arithmetic of the CU with the most workgroups, or the `pause` of one, whichever is longer. A workgroup
-// is simulated as the longer one of the arithmetic and of latency and pause.
-Time first_load_of(const program::PhaseShape& shape, double pause, std::int64_t workgroups,
-                   const builder::Builder& build) {
-  const std::int64_t cus = build.gpu().compute.total_cus();
-  const auto most = static_cast<double>((workgroups + build.cus() - 1) / build.cus() * cus);
-  const double arithmetic = most * shape.flop / build.gpu().compute.vector_fp32.value;
-  return Time::from_seconds(std::clamp(arithmetic - pause, 0.0, build.gpu().hbm.unloaded_latency.seconds()));
+// Returns the part of a workgroup's first load that nothing hides, in seconds. A CU with several workgroups hides the
+// load of one behind the arithmetic of others. But all workgroups of an idle CU begin with their loads, so a call takes
+// the latency and then the arithmetic of the CU with the most workgroups (`on_one`), or the `pause` of one, whichever
+// is longer. A workgroup is simulated as the longer one of the arithmetic and of latency and pause.
+double first_load(const program::PhaseShape& shape, double pause, std::int64_t on_one, const machine::GpuSpec& gpu) {
+  return std::clamp(arithmetic_time(shape, on_one, gpu) - pause, 0.0, gpu.hbm.unloaded_latency.seconds());
 }
 
 program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
@@ -233,15 +238,16 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
     const std::int64_t cut = divides ? quarters : 1;
     const double most = static_cast<double>((blocks * cut + resident - 1) / resident) / static_cast<double>(cut);
     const double pause = of_busiest_slice(shape, static_cast<double>(blocks), most, part, build.gpu());
-    const Time first_load =
-        first_load_of(shape, std::max(pause, shape.pause.seconds()), std::min(blocks, resident), build);
+    const std::int64_t on_one = (std::min(blocks, resident) + build.cus() - 1) / build.cus();
+    const Time load =
+        Time::from_seconds(first_load(shape, std::max(pause, shape.pause.seconds()), on_one, build.gpu()));
     const auto [known, fresh] =
         shapes.try_emplace({part.ratio, pause}, static_cast<std::uint16_t>(kernel.shapes.size()));
     if (fresh) {
       shape.pause = std::max(shape.pause, Time::from_seconds(pause));
       kernel.shapes.push_back(std::move(shape));
     }
-    ranks.emplace_back(known->second, blocks, resident, cut, first_load);
+    ranks.emplace_back(known->second, blocks, resident, cut, load);
   }
   kernel.body = std::make_shared<BlocksBody>(std::move(ranks));
   return kernel;
@@ -341,30 +347,25 @@ double seconds(const CodecSpec& codec, Work work, const Part& part, const machin
   const program::WorkgroupResources resources{stage.threads, stage.registers_per_thread, stage.lds, 1};
   const std::int64_t resident = std::max(cus, builder::resident_workgroups(gpu, resources));
   const std::int64_t on_cu = resident / cus, full = blocks / resident, rest = blocks % resident;
-  // Rounds of workgroups that keep the GPU busy have no step from one to the next.
+  // If rounds of workgroups keep the GPU busy, there is no step in the time from one round to the next.
   const double even = static_cast<double>(blocks) / static_cast<double>(resident);
   const bool smooth = full > 0 && fills_gaps(shape, resources, gpu);
   const double most = smooth ? even : static_cast<double>(full + (rest > 0 ? 1 : 0));
   const double pause =
       std::max(shape.pause.seconds(), of_busiest_slice(shape, static_cast<double>(blocks), most, part, gpu));
-  const double latency = gpu.hbm.unloaded_latency.seconds();
   // A round of workgroups takes as long as one of them alone, or as the arithmetic or the loads of a CU with `on_one`.
-  const auto arithmetic = [&](std::int64_t on_one) {
-    return static_cast<double>(on_one * cus) * shape.flop / gpu.compute.vector_fp32.value;
-  };
   const auto round = [&](std::int64_t on_one) {
     const double loads = static_cast<double>(on_one) * shape.in_flight.value / gpu.compute.bytes_in_flight_per_cu.value;
-    return std::max(pause + latency * std::max(1.0, loads), arithmetic(on_one));
+    return std::max(pause + gpu.hbm.unloaded_latency.seconds() * std::max(1.0, loads),
+                    arithmetic_time(shape, on_one, gpu));
   };
   const std::int64_t last = (rest + cus - 1) / cus;
   const double rounds =
       smooth ? even * round(on_cu) : static_cast<double>(full) * round(on_cu) + (rest > 0 ? round(last) : 0);
-  const double first_load = std::clamp(arithmetic(full > 0 ? on_cu : last) - pause, 0.0, latency);
-  const double memory =
-      static_cast<double>(blocks) * std::max((shape.read + shape.write) / gpu.hbm.bandwidth.value,
-                                             (shape.read + shape.write + shape.l2_extra) / gpu.l2.bandwidth.value);
+  const double load = first_load(shape, pause, full > 0 ? on_cu : last, gpu);
+  const double memory = static_cast<double>(blocks) * memory_time(shape, gpu);
   const Time before = prepare(codec, work);
-  return (before.ps > 0 ? before + gpu.host.queue_gap : Time{}).seconds() + first_load + std::max(rounds, memory);
+  return (before.ps > 0 ? before + gpu.host.queue_gap : Time{}).seconds() + load + std::max(rounds, memory);
 }
 
 std::int64_t kernels(const CodecSpec& codec, Work work) {
