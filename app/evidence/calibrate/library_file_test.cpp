@@ -94,7 +94,7 @@ TEST(CalibrateLibrary, FindsWhatRingsAdd) {
     const auto benchmark = std::find_if(known.begin(), known.end(), [&](const auto& b) { return b.name == name; });
     for (const int gpus : {2, 4}) {
       for (const int ctas : {0, 4}) {
-        for (double bytes = 65536; bytes <= 16 * 1048576; bytes *= 4) {
+        for (double bytes = 65536; bytes <= 4 * 1048576; bytes *= 4) {
           const double time = benchmark
                                   ->run(system, {{"bytes_per_rank", bytes},
                                                  {"gpus", static_cast<double>(gpus)},
