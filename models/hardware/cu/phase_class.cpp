@@ -33,13 +33,33 @@ double dependent_bytes(const program::PhaseShape& shape) {
   return shape.dependent_loads > 0 ? shape.dependent_read / shape.dependent_loads : 0;
 }
 
+// Returns the share of the loads of a batch that miss the caches. Dependent loads always miss. `led` as in batches().
+double missed_by_batches(const program::PhaseShape& shape, double led, const part::Latency& latency) {
+  if (shape.dependent_read <= 0) return latency.missed;
+  return std::clamp((latency.missed * led - shape.dependent_read) / (led - shape.dependent_read), 0.0, 1.0);
+}
+
+// Returns the latency of the slowest load of a batch among those of `wavefronts` wavefronts, in seconds, on an idle
+// machine. Random rows are independent loads. Of contiguous addresses, only the lines of the first load instruction are
+// independent, because the other lines arrive along with them.
+double slowest_load(const CuArraySpec& compute, const program::PhaseShape& shape, const part::Latency& latency,
+                    double wavefronts) {
+  if (latency.spread <= 0) return latency.mean();
+  const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load has 16 B per lane
+  const double own = shape.in_flight.value / wavefronts_of(compute, shape);
+  const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // loads that hit or miss separately
+  const double lines = (shape.random_rows ? own : std::min(own, instruction)) / latency.line;
+  const double all_hit = latency.missed < 1 ? core::power(1 - latency.missed, wavefronts * apart) : 0;
+  const double longer = core::logarithm(std::max(1.0, wavefronts * lines * latency.missed));
+  return all_hit * latency.hit + (1 - all_hit) * (latency.miss + latency.spread * longer);
+}
+
 // Returns the loop of a workgroup that waits for each batch of loads. `led`: bytes per unit of work that count as in
 // flight. A wavefront's part of a batch takes the latency of its slowest load plus the wavefront's issue time for all
-// its loads. Random rows are independent loads. Of contiguous addresses, only the lines of the first load instruction
-// are independent, because the other lines arrive along with them. In a loaded memory every line waits in a queue, and
-// the longest of n exponentially distributed waits is about 1 + ln n times the mean. Dependent loads come before the
-// batches, with nothing else in flight; all wavefronts wait for the slowest line of each of them. Instructions wait for
-// loads and loads for instructions, so their times add up.
+// its loads. In a loaded memory every line waits in a queue, and the longest of n exponentially distributed waits is
+// about 1 + ln n times the mean. Dependent loads come before the batches, with nothing else in flight; all wavefronts
+// wait for the slowest line of each of them. Instructions wait for loads and loads for instructions, so their times add
+// up.
 Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, part::Latency latency,
              double clock) {
   double single = latency.mean();
@@ -50,25 +70,15 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
     single = latency.miss + latency.spread * core::logarithm(lines);
     single_waits = 1 + core::logarithm(lines);
   }
-  if (shape.dependent_read > 0)
-    latency.missed = std::clamp((latency.missed * led - shape.dependent_read) / rows, 0.0, 1.0);
+  latency.missed = missed_by_batches(shape, led, latency);
   const double batch = shape.in_flight.value;
   const double wavefronts = wavefronts_of(compute, shape);
-  const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load has 16 B per lane
   const double own = batch / wavefronts;
   const double rate =
       compute.load_per_wavefront ? compute.load_per_wavefront->value : compute.load_store_per_cu.value / wavefronts;
-  double slowest = latency.mean();
   double waits = 1;
-  if (latency.spread > 0) {
-    const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // loads that hit or miss separately
-    const double lines = own / latency.line;
-    const double spread = shape.random_rows ? lines : std::min(own, instruction) / latency.line;
-    const double all_hit = latency.missed < 1 ? core::power(1 - latency.missed, apart) : 0;
-    const double longer = core::logarithm(std::max(1.0, spread * latency.missed));
-    slowest = all_hit * latency.hit + (1 - all_hit) * (latency.miss + latency.spread * longer);
-    waits = 1 + core::logarithm(std::max(1.0, lines * latency.missed));
-  }
+  if (latency.spread > 0) waits += core::logarithm(std::max(1.0, own / latency.line * latency.missed));
+  const double slowest = slowest_load(compute, shape, latency, 1);
   // A workgroup that gathers stores its results when it has all rows, and loads the next rows after that. Stores of a
   // copy, in contrast, are issued while the next batch is on its way.
   const double peer_cost = compute.peer_store_cost.value_or(compute.store_cost);
@@ -95,6 +105,16 @@ double first_arrival(const CuArraySpec& compute, const part::Site& site, const p
   part::Latency latency;
   for (const part::Shared* shared : site.shared()) shared->latency({shape, 0, 0, queue, 1}, latency);
   return shape.pipelined ? latency.mean() : batches(compute, shape, shape.read, latency, 1).slowest;
+}
+
+Time straggling(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
+                std::uint32_t queue, double workgroups) {
+  if (shape.pipelined || !shape.random_rows || shape.read * shape.read_miss <= 0) return Time{};
+  part::Latency latency;
+  for (const part::Shared* shared : site.shared()) shared->latency({shape, 0, 0, queue, 1}, latency);
+  latency.missed = missed_by_batches(shape, shape.read + shape.peer_read, latency);
+  const double last = slowest_load(compute, shape, latency, wavefronts_of(compute, shape) * workgroups);
+  return Time::from_seconds(last - slowest_load(compute, shape, latency, 1));
 }
 
 double held_for(const program::PhaseShape& shape, std::uint32_t in_step) {

@@ -40,6 +40,13 @@ double clock_share(const CuArraySpec& compute, double power);
 double first_arrival(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                      std::uint32_t queue = 0);
 
+// The latencies of loads differ, and a workgroup ends with the slowest of its wavefronts, which do not wait for each
+// other before. Returns how much later than an average wavefront the last one of so many workgroups ends, on an idle
+// machine. Holds for a phase that loads random rows, and is 0 for others: contiguous loads fetch neighbouring lines,
+// and the loops of collectives and GEMMs have measured times that include the wait.
+Time straggling(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
+                std::uint32_t queue, double workgroups);
+
 // Returns how long the bytes of a phase keep their buffer, in seconds, if `in_step` workgroups of the GPU load in step
 // (PhaseShape::held_each).
 double held_for(const program::PhaseShape& shape, std::uint32_t in_step);

@@ -282,6 +282,40 @@ TEST_F(Example, ABatchWaitsForItsSlowestLine) {
               all_hit * 100e-9 + (1 - all_hit) * (400e-9 + 50e-9 * std::log(6.4)) + 8192 / 10e9, 1e-15);
 }
 
+// The slowest of n independent loads takes latency_spread x ln n longer than one, so the last of w wavefronts ends
+// latency_spread x ln w after an average one.
+TEST_F(Example, TheLastWavefrontEndsWithTheSlowestOfAllLoads) {
+  system.node.gpu.hbm.latency_spread = Time::from_ns(50);
+  machine = machine::build_or_throw(system, loop);
+  const auto lag = [&](const PhaseShape& shape, double workgroups) {
+    return straggling(machine->gpu().compute, machine->site(), shape, 0, workgroups).ns();
+  };
+  PhaseShape rows{
+      .name = "rows", .read = 1, .pipelined = false, .random_rows = true, .threads = 256, .in_flight = {64 * 1024}};
+  const auto wavefronts = static_cast<double>(256 / system.node.gpu.compute.wavefront);
+  EXPECT_NEAR(lag(rows, 1), 50 * std::log(wavefronts), 1e-3);
+  EXPECT_NEAR(lag(rows, 528), 50 * std::log(528 * wavefronts), 1e-3);
+  rows.active_threads = static_cast<std::int64_t>(system.node.gpu.compute.wavefront);
+  EXPECT_EQ(lag(rows, 1), 0) << "one wavefront waits for nobody";
+  // If nearly all rows hit, a workgroup waits for memory more often than one of its wavefronts does.
+  rows.active_threads = 0;
+  rows.read_miss = 0.01;
+  const double rows_of_one = 64 * 1024 / wavefronts / (16 * static_cast<double>(system.node.gpu.compute.wavefront));
+  const auto slowest = [&](double number) {
+    const double hit = std::pow(0.99, number * rows_of_one);
+    return hit * 100 + (1 - hit) * (400 + 50 * std::log(std::max(1., 0.01 * number * 64 * 1024 / wavefronts / 128)));
+  };
+  EXPECT_NEAR(lag(rows, 1), slowest(wavefronts) - slowest(1), 1e-3);
+  rows.read_miss = 0;
+  EXPECT_EQ(lag(rows, 528), 0) << "all hits take the same time";
+  rows.read_miss = 1;
+  rows.random_rows = false;
+  EXPECT_EQ(lag(rows, 528), 0) << "neighbouring lines arrive together";
+  rows.random_rows = true;
+  rows.pipelined = true;
+  EXPECT_EQ(lag(rows, 528), 0) << "nothing waits for a batch";
+}
+
 TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {
   PhaseShape twice = waited_for(copy(40e3));  // loads take 400 ns + 40 kB / 200 GB/s; the CU takes 80 kB / 200 GB/s
   twice.in_flight = {40e3};

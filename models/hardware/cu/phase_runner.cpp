@@ -159,6 +159,7 @@ ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t q
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
   arrivals_.push_back(first_arrival(compute_, site_, shapes_.back(), queue));
   pipe_.expect(arrivals_.back());
+  lags_.push_back(straggling(compute_, site_, shapes_.back(), queue, 1));
   originals_.push_back(static_cast<ShapeId>(shapes_.size() - 1));
   last_batched_.emplace_back();
   return originals_.back();
@@ -261,6 +262,11 @@ void PhaseRunner::leave(Seat seat) {
   seats.erase(std::find(seats.begin(), seats.end(), seat));
   occupied_[at] = !seats.empty();
   occupant.present = false;
+}
+
+Time PhaseRunner::straggles(Seat seat, std::int64_t workgroups) const {
+  const ShapeId shape = occupants_[seat].shape;
+  return straggling(compute_, site_, shapes_[shape], queues_[shape], static_cast<double>(workgroups)) - lags_[shape];
 }
 
 void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) {
@@ -404,8 +410,8 @@ PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
 void PhaseRunner::fire(std::uint64_t seat) {
   Occupant& occupant = occupants_[seat];
   occupant.activity = core::no_id;
-  const Time rest =
-      occupant.fills == core::no_id ? Time{} : pipe_.rest(occupant.fills, fillings_[seat], kind_of(occupant));
+  Time rest = occupant.fills == core::no_id ? Time{} : pipe_.rest(occupant.fills, fillings_[seat], kind_of(occupant));
+  rest += lags_[occupant.shape];
   if (rest.ps > 0) {
     site_.loop().calendar().schedule(site_.loop().now() + rest, *occupant.sink, occupant.payload);
   } else {

@@ -29,6 +29,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void start_posted(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount,
                     core::EventSink& sink, std::uint64_t payload) override;
   void leave(Seat seat) override;
+  Time straggles(Seat seat, std::int64_t workgroups) const override;
   void stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) override;
   Time looks_back() const override { return pipe_.looks_back(); }
 
@@ -175,6 +176,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape
   std::vector<double> arrivals_;       // by shape: first_arrival()
+  std::vector<Time> lags_;             // by shape: straggling() of one workgroup
   std::vector<ShapeId> originals_;     // by shape: the shape from which in_equal_batches() made it, or the shape itself
   std::map<std::pair<ShapeId, double>, ShapeId> batched_;  // by original and bytes of a batch
   std::vector<Batched> last_batched_;                      // by shape: the last result of in_equal_batches()

@@ -95,6 +95,9 @@ class Phases {
                             core::EventSink& sink, std::uint64_t payload) = 0;
   // Called when the workgroup in `seat` starts to wait for a flag or retires. Its share of the CU becomes free.
   virtual void leave(Seat seat) = 0;
+  // Returns how much later than an average one the last of `workgroups` workgroups ends whose last phase was as that of
+  // the workgroup in `seat`, which has started at least one.
+  virtual Time straggles(Seat seat, std::int64_t workgroups) const = 0;
   // Counts the work of the ranks `others`, whose kernel was not simulated because `rank` stood in for them. Takes what
   // `rank` did in the shapes from `first` to first + count - 1, and counts the same amounts on the capacities of each
   // other rank.

@@ -114,7 +114,10 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time reached;  // when the kernel reached the dispatcher
     std::int64_t started = 0;
     std::int64_t finished = 0;
-    std::int64_t refilling = 0;  // slots whose workgroup has ended and that are not free again yet
+    std::int64_t at_work = 0;       // resident workgroups that have worked
+    std::int64_t most_at_work = 0;  // until now
+    bool has_straggled = false;     // its last workgroup has ended an average one's work
+    std::int64_t refilling = 0;     // slots whose workgroup has ended and that are not free again yet
     // One entry per panel, which is a set of workgroups that load the same bytes (program::Phase::panel). `began`: when
     // the latest of these workgroups began its work; max(): none has begun. `waited`: how long that workgroup had
     // waited for flags by then.
@@ -135,6 +138,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     // Its current activity, for observers and the deadlock report.
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     bool stands_for_work = false;
+    bool has_worked = false;  // has started a work phase; of strand 0 only
     std::uint16_t shape = 0;
     program::Rank peer = 0;  // of a work phase
     Time since;
@@ -305,6 +309,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   // Sends a signal or put at time `now`. For a signal, this time may be in the future. Returns the time at which the
   // issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase, Time now);
+  void count_working(std::uint32_t run);
+  bool straggles(std::uint32_t workgroup);
   void retire(std::uint32_t workgroup);
   bool last_strand(std::uint32_t workgroup);
   void free_slot(std::uint32_t run, part::CuId cu);

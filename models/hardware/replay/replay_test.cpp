@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "sim/core/failure.hpp"
 #include "tests/support/example_program.hpp"
@@ -296,6 +297,33 @@ TEST(Replay, SmallWorkgroupsShareACu) {
   program.queues = {queue("main", {kernel(
                                       "a", 16, [](Rank, std::int64_t) { return Steps{work(10e3)}; }, 512)})};
   EXPECT_EQ(run(example_system(1), program).end, ns(190 + 160));
+}
+
+// The latencies of random rows lie 50 ns x ln n apart. Each of 8 workgroups waits for the slowest of its wavefronts,
+// and the kernel for the slowest of those that loaded rows. Workgroups without work do not count.
+TEST(Replay, AKernelEndsWithTheSlowestOfItsLoads) {
+  machine::SystemSpec system = example_system(1);
+  system.node.gpu.hbm.latency_spread = ns(50);
+  for (const std::int64_t workgroups : {8, 16}) {
+    Program program(1);
+    program::Kernel rows =
+        kernel("rows", workgroups, [](Rank, std::int64_t number) { return number < 8 ? Steps{work(40e3)} : Steps{}; });
+    rows.shapes[0].pipelined = false;
+    rows.shapes[0].random_rows = true;
+    program.queues = {queue("main", {rows})};
+    Watcher watcher;
+    const Time end = run(system, program, &watcher).end;
+    Time loaded;
+    for (const Watcher::Workgroup& span : watcher.workgroups) {
+      if (span.phase == "read") loaded = std::max(loaded, span.end);
+    }
+    const auto wavefronts = static_cast<double>(1024 / system.node.gpu.compute.wavefront);
+    const double bytes_in_memory = 8 * 40e3 / 1000;  // ns, at 1 TB/s
+    const double lines = 40e3 / wavefronts / 128;
+    EXPECT_GE(loaded.ns(), 400 + 50 * std::log(lines * wavefronts) - 1e-3);
+    EXPECT_LE(loaded.ns(), 400 + 50 * std::log(lines * wavefronts) + bytes_in_memory + 1e-3);
+    EXPECT_NEAR((end - loaded).ns(), 50 * std::log(8.), 2e-3);
+  }
 }
 
 TEST(Replay, AWaitingWorkgroupLeavesItsShareOfTheCu) {

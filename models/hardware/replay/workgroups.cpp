@@ -148,6 +148,7 @@ void Replay::go_on(std::uint32_t id) {
       phase.peer = wg.peer;
       phase.amount = std::exchange(wg.alone, 0);
     } else if (!next_phase(wg, phase)) {
+      if (straggles(id)) return;
       if (wg.posted == 0) return retire(id);
       // A workgroup ends only after all its posted work has ended.
       wg.doing = Phase::Kind::fence;
@@ -180,6 +181,7 @@ void Replay::go_on(std::uint32_t id) {
         }
         count_stores(wg, phase.amount * run.kernel->shapes[wg.shape].peer_write);
         visit(run, wg.shape, phase.peer, true);
+        if (wg.strand == 0 && !std::exchange(wg.has_worked, true)) count_working(wg.run);
         phases_.start(id, run.rank, wg.cu, run.first_shape + wg.shape, phase.peer, phase.amount, *this, resume);
         return;
       case Phase::Kind::delay:
@@ -449,6 +451,28 @@ bool Replay::last_strand(std::uint32_t id) {
   return true;
 }
 
+void Replay::count_working(std::uint32_t number) {
+  KernelRun& run = runs_[number];
+  run.most_at_work = std::max(run.most_at_work, ++run.at_work);
+}
+
+// All workgroups of the model end their loads as an average one does. So the last workgroup of a kernel, when it has no
+// step left, stands for the one that is last on the GPU. Returns true if the workgroup goes on later.
+bool Replay::straggles(std::uint32_t id) {
+  Workgroup& wg = workgroups_[id];
+  KernelRun& run = runs_[wg.run];
+  const std::uint32_t home = rests_[id].home;
+  if (run.finished + 1 < run.workgroups || rests_[home].strands > 1 || run.has_straggled) return false;
+  run.has_straggled = true;
+  const Time later = workgroups_[home].has_worked ? phases_.straggles(home, run.most_at_work) : Time{};
+  if (later.ps == 0) return false;
+  const Time now = machine_.loop().now();
+  begin_phase(wg, Phase::Kind::delay, now);
+  wg.stands_for_work = false;
+  machine_.loop().calendar().schedule(now + later, *this, pack(Event::workgroup, id));
+  return true;
+}
+
 void Replay::retire(std::uint32_t id) {
   const Workgroup wg = workgroups_[id];
   phases_.leave(id);
@@ -465,6 +489,7 @@ void Replay::retire(std::uint32_t id) {
   } else {
     free_slot(wg.run, wg.cu);
   }
+  if (workgroups_[rests_[id].home].has_worked) --run.at_work;
   if (++run.finished < run.workgroups) return;
   const std::uint64_t queue = run.rank * program_.queues.size() + run.queue;
   machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, queue));
