@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/evidence/microbench/bench.hpp"
+#include "models/hardware/link/stripes.hpp"
 
 namespace moire::microbench {
 
@@ -88,6 +89,17 @@ Values peer_store(const SystemSpec& system, const Parameters& parameters) {
                                       positive_count(parameters, "senders"))));
 }
 
+// Returns the rate of four workgroups on each SM of GPU 0 that store runs of bytes to GPU 1.
+Values peer_stride(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = one_node(system);
+  const machine::GpuSpec& gpu = node.node.gpu;
+  const std::int64_t run = positive_count(parameters, "run_bytes"), stride = positive_count(parameters, "stride_bytes");
+  const std::int64_t wgs = 4 * gpu.compute.total_cus();
+  PhaseShape shape = stores(gpu, wgs);
+  shape.peer_write_cost = link::strided_cost(gpu.port, 0, run, stride);
+  return {{"bandwidth", send(node, to_next(node, std::move(shape), wgs, 1, 1)).per_sender}};
+}
+
 Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   PhaseShape shape;
@@ -153,6 +165,11 @@ const std::vector<Quantity> rates{{"bandwidth", "GB/s"}, {"bandwidth_per_wg", "G
 std::vector<Benchmark> peer_benchmarks() {
   return {
       {"peer_store", "Stores to the next peers.", {{"wgs", "peers", "senders", "chunk_bytes"}}, rates, peer_store},
+      {"peer_stride",
+       "Stores to the next peer in runs of bytes a fixed distance apart.",
+       {{"run_bytes", "stride_bytes"}},
+       {{"bandwidth", "GB/s"}},
+       peer_stride},
       {"peer_fan_in", "Stores of several GPUs to one.", {{"wgs", "senders"}}, {{"bandwidth", "GB/s"}}, peer_fan_in},
       {"peer_load", "Loads from peers, a batch at a time.", {{"wgs", "peers", "in_flight_bytes"}}, rates, peer_load},
       {"peer_copy",

@@ -23,6 +23,18 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
           "Latency of a load from a peer's memory over an idle link; absent: twice store_latency")
       .positive()
       .optional();
+  d.field("stripe", &PortSpec::stripe,
+          "Consecutive bytes of a peer's memory that stores reach over one group of links; the next ones belong to the "
+          "next group")
+      .range(Bytes{16}, Bytes{65536})
+      .or_default();
+  d.field("stripe_ways", &PortSpec::stripe_ways, "Number of these groups; 1: stores use all links alike")
+      .range(1, 32)
+      .or_default();
+  d.field("stripe_cost", &PortSpec::stripe_cost,
+          "Additional link time of the bytes that exceed the equal share of the busiest group")
+      .range(0, 32)
+      .or_default();
   d.field("store_latency", &PortSpec::store_latency,
           "Time from issuing a store until it is visible at the peer, over an idle link")
       .positive();

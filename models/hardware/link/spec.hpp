@@ -23,10 +23,15 @@ struct PortSpec {
   // (NVLS). Absent: the switch can do neither.
   std::optional<double> multicast_efficiency;
   std::optional<Time> load_latency;  // of a load from a peer's memory over an idle link; absent: 2 x store_latency
-  Time store_latency;                // from the issue of a store until it is visible at the peer, over an idle link
-  Bytes store_window_per_cu;         // bytes of peer stores that one CU can have in flight
-  Time store_return;                 // from a store's arrival at the peer until its workgroup knows (for its fence)
-  Time fence;                        // time of a system-wide fence with no stores in flight
+  // Consecutive stripes of a peer's addresses belong to `stripe_ways` groups of links in turn. `stripe_cost`: link time
+  // that the bytes add that exceed a group's equal share (stripes.hpp). One way: stores use all links alike.
+  Bytes stripe{2048};
+  std::int64_t stripe_ways = 1;
+  double stripe_cost = 0;
+  Time store_latency;         // from the issue of a store until it is visible at the peer, over an idle link
+  Bytes store_window_per_cu;  // bytes of peer stores that one CU can have in flight
+  Time store_return;          // from a store's arrival at the peer until its workgroup knows (for its fence)
+  Time fence;                 // time of a system-wide fence with no stores in flight
   static void describe(config::Describer<PortSpec>& d);
 };
 

@@ -116,6 +116,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::int64_t finished = 0;
     std::int64_t at_work = 0;       // resident workgroups that have worked
     std::int64_t most_at_work = 0;  // until now
+    Time straggles{};               // of the workgroups that have worked, once none of them is left
     bool has_straggled = false;     // its last workgroup has ended an average one's work
     std::int64_t refilling = 0;     // slots whose workgroup has ended and that are not free again yet
     // One entry per panel, which is a set of workgroups that load the same bytes (program::Phase::panel). `began`: when

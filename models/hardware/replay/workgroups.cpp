@@ -464,7 +464,7 @@ bool Replay::straggles(std::uint32_t id) {
   const std::uint32_t home = rests_[id].home;
   if (run.finished + 1 < run.workgroups || rests_[home].strands > 1 || run.has_straggled) return false;
   run.has_straggled = true;
-  const Time later = workgroups_[home].has_worked ? phases_.straggles(home, run.most_at_work) : Time{};
+  const Time later = workgroups_[home].has_worked ? phases_.straggles(home, run.most_at_work) : run.straggles;
   if (later.ps == 0) return false;
   const Time now = machine_.loop().now();
   begin_phase(wg, Phase::Kind::delay, now);
@@ -489,7 +489,8 @@ void Replay::retire(std::uint32_t id) {
   } else {
     free_slot(wg.run, wg.cu);
   }
-  if (workgroups_[rests_[id].home].has_worked) --run.at_work;
+  const std::uint32_t home = rests_[id].home;
+  if (workgroups_[home].has_worked && --run.at_work == 0) run.straggles = phases_.straggles(home, run.most_at_work);
   if (++run.finished < run.workgroups) return;
   const std::uint64_t queue = run.rank * program_.queues.size() + run.queue;
   machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, queue));
