@@ -20,8 +20,9 @@ double strided_cost(const PortSpec& port, std::int64_t offset, std::int64_t run,
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(port.stripe_ways), run / turn * stripe);
   const std::int64_t rows = turn / std::gcd(stride, turn);  // then the rows begin in the same places again
   for (auto& of_group : bytes) of_group *= rows;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    std::int64_t at = (offset + row * stride) % turn;
+  std::int64_t begin = offset % turn;
+  for (std::int64_t row = 0; row < rows; ++row, begin = (begin + stride % turn) % turn) {
+    std::int64_t at = begin;
     for (std::int64_t left = run % turn; left > 0;) {
       const std::int64_t piece = std::min(left, stripe - at % stripe);
       bytes[static_cast<std::size_t>(at / stripe)] += piece;
