@@ -114,7 +114,7 @@ Time straggling(const CuArraySpec& compute, const part::Site& site, const progra
   for (const part::Shared* shared : site.shared()) shared->latency({shape, 0, 0, queue, 1}, latency);
   latency.missed = missed_by_batches(shape, shape.read + shape.peer_read, latency);
   const double last = slowest_load(compute, shape, latency, wavefronts_of(compute, shape) * workgroups);
-  return Time::from_seconds(last - slowest_load(compute, shape, latency, 1));
+  return Time::from_seconds(std::max(0.0, last - slowest_load(compute, shape, latency, 1)));
 }
 
 double held_for(const program::PhaseShape& shape, std::uint32_t in_step) {

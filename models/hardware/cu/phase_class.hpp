@@ -43,7 +43,8 @@ double first_arrival(const CuArraySpec& compute, const part::Site& site, const p
 // The latencies of loads differ, and a workgroup ends with the slowest of its wavefronts, which do not wait for each
 // other before. Returns how much later than an average wavefront the last one of so many workgroups ends, on an idle
 // machine. Holds for a phase that loads random rows, and is 0 for others: contiguous loads fetch neighbouring lines,
-// and the loops of collectives and GEMMs have measured times that include the wait.
+// and the loops of collectives and GEMMs have measured times that include the wait. Also 0 if hits take longer than
+// misses, because with more wavefronts fewer batches only hit.
 Time straggling(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                 std::uint32_t queue, double workgroups);
 

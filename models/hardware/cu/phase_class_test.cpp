@@ -314,6 +314,11 @@ TEST_F(Example, TheLastWavefrontEndsWithTheSlowestOfAllLoads) {
   rows.random_rows = true;
   rows.pipelined = true;
   EXPECT_EQ(lag(rows, 528), 0) << "nothing waits for a batch";
+  rows.pipelined = false;
+  rows.read_miss = 0.01;
+  system.node.gpu.l2.hit_latency = Time::from_us(2);
+  machine = machine::build_or_throw(system, loop);
+  EXPECT_EQ(lag(rows, 528), 0) << "hits take longer than misses";
 }
 
 TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {

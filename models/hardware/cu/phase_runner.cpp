@@ -266,7 +266,8 @@ void PhaseRunner::leave(Seat seat) {
 
 Time PhaseRunner::straggles(Seat seat, std::int64_t workgroups) const {
   const ShapeId shape = occupants_[seat].shape;
-  return straggling(compute_, site_, shapes_[shape], queues_[shape], static_cast<double>(workgroups)) - lags_[shape];
+  const Time last = straggling(compute_, site_, shapes_[shape], queues_[shape], static_cast<double>(workgroups));
+  return std::max(last, lags_[shape]) - lags_[shape];
 }
 
 void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) {

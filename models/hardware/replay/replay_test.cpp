@@ -299,8 +299,8 @@ TEST(Replay, SmallWorkgroupsShareACu) {
   EXPECT_EQ(run(example_system(1), program).end, ns(190 + 160));
 }
 
-// The latencies of random rows lie 50 ns x ln n apart. Each of 8 workgroups waits for the slowest of its wavefronts,
-// and the kernel for the slowest of those that loaded rows. Workgroups without work do not count.
+// The slowest of n random rows arrives 50 ns x ln n after an average one. Each of 8 workgroups waits for the slowest of
+// its wavefronts, and the kernel for the slowest of those that loaded rows. Workgroups without work do not count.
 TEST(Replay, AKernelEndsWithTheSlowestOfItsLoads) {
   machine::SystemSpec system = example_system(1);
   system.node.gpu.hbm.latency_spread = ns(50);
