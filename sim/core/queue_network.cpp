@@ -116,7 +116,8 @@ void QueueNetwork::find_path(Index index) {
   flow.path = paths_.take();
   Path& path = paths_[flow.path];
   path.in_flight = 0;
-  path.blocked = false;
+  path.on_way = 0;
+  path.blocked = path.idle = false;
   route_.clear();
   const std::uint32_t routes = topology_.routes(key.source, key.destination);
   if (routes == 1) {
@@ -339,7 +340,10 @@ void QueueNetwork::turn(LinkId id) {
   Flow& flow = flows_[index];
   port.first = flow.next_ready;
 
-  if (flow.path == none) find_path(index);
+  if (flow.path == none) {
+    end_flows();
+    find_path(index);
+  }
   Path& path = paths_[flow.path];
   const Index taken = chunks_.take();
   Chunk& chunk = chunks_[taken];
@@ -362,6 +366,7 @@ void QueueNetwork::turn(LinkId id) {
     flow.first_message = pending.next;
   }
   path.in_flight += bytes;
+  ++path.on_way;
   forward(taken, now);
   port.next = port.free = links_[id].free;
   // The flow queues up again behind the flows that arrive while its chunk is being sent.
@@ -399,8 +404,8 @@ void QueueNetwork::pass_last(Index index) {
   const Chunk chunk = chunks_[index];
   chunks_.give_back(index);
   Path& path = paths_[flows_[chunk.flow].path];
-  // All turns before the previous batch are computed, so no turn asks again for arrivals before it.
-  arrived(path, lookahead_ * (batch_of(calendar_.now()) - 1));
+  --path.on_way;
+  arrived(path, settled());
   const Index arrival = arrivals_.take();
   Index before = none, after = none;
   if (path.spread == none) {
@@ -416,14 +421,20 @@ void QueueNetwork::pass_last(Index index) {
   reconsider(chunk.flow);
   if (path.spread != none) return pass_last_of_several(chunk);
   if (chunk.message != none) end_message(chunk.flow, chunk.message, chunk.tail);
+  if (path.on_way == 0 && !path.idle && flows_[chunk.flow].messages > 0) {
+    path.idle = true;
+    idle_.push_back({chunk.flow, chunk.tail + lookahead_ * 2});
+  }
 }
 
 void QueueNetwork::end_message(Index of, Index index, Time at) {
   const Pending message = messages_[index];
   messages_.give_back(index);
   Flow& flow = flows_[of];
-  if (--flow.messages == 0 && !paths_[flow.path].ending) {
-    paths_[flow.path].ending = true;
+  Path& path = paths_[flow.path];
+  --flow.messages;
+  if (flow.messages == 0 && !path.ending) {
+    path.ending = true;
     ending_.push_back({of, at});
   }
   // If links have no latency, a chunk may be processed here a few picoseconds after its arrival time.
@@ -478,6 +489,16 @@ void QueueNetwork::arrived(Path& path, Time until) {
 }
 
 void QueueNetwork::end_flows() {
+  while (!idle_.empty() && idle_.front().at <= calendar_.now()) {
+    Flow& flow = flows_[idle_.front().flow];
+    idle_.pop_front();
+    if (flow.path == none) continue;
+    Path& path = paths_[flow.path];
+    path.idle = false;
+    if (flow.messages == 0 || path.on_way > 0 || path.blocked) continue;
+    arrived(path, settled());
+    if (path.first_arriving == none) paths_.give_back(std::exchange(flow.path, none));
+  }
   while (!ending_.empty() && ending_.front().at <= calendar_.now()) {
     const Index index = ending_.front().flow;
     ending_.pop_front();

@@ -81,6 +81,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
 
   std::uint64_t chunk_hops() const { return chunk_hops_; }
   std::size_t open_flows() const { return open_flows_.size(); }
+  std::size_t known_paths() const { return paths_.taken(); }
   // Number of chunks in the fabric, and of those that have arrived and still take memory.
   std::size_t known_chunks() const { return chunks_.taken() + arrivals_.taken(); }
 
@@ -140,9 +141,9 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Hop first;                                        // the first link, which is the flow's port
     Index path = none;                                // index in paths_, set when the flow sends its first chunk
     Index first_message = none, last_message = none;  // messages that wait to be sent
-    Index messages = 0;                               // number of messages whose arrival time is not known yet
     Index next_ready = none;
-    bool ready = false;  // queued in its port's round robin
+    Index messages : 31 = 0;  // number of messages whose arrival time is not known yet
+    Index ready : 1 = 0;      // queued in its port's round robin
   };
   // The state of a flow that has sent chunks. Most flows of a large exchange still wait for their port and need no
   // Path.
@@ -152,9 +153,11 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     double in_flight = 0;                               // bytes in the fabric; arrived() deducts what has arrived
     Index first_arriving = none, last_arriving = none;  // in arrivals_, in the order of their times
     Index spread = none;                                // index in spreads_, if the flow takes several routes
+    Index on_way = 0;                                   // number of chunks that have not passed their last link
     std::uint16_t length = 0;                           // number of hops of a route
     bool blocked = false;                               // in Port::blocked, until the time of first_arriving
     bool ending = false;                                // in ending_
+    bool idle = false;                                  // in idle_
   };
   // State of a flow whose chunks take several routes.
   struct Spread {
@@ -220,6 +223,8 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   // Returns the positions of a flow's source and destination, counted from the home of a link (Topology::home).
   std::pair<EndpointId, EndpointId> seen(const Hop& hop, const Flow& flow) const;
   BatchNumber batch_of(Time at) const { return at.ps / lookahead_.ps; }
+  // All turns before the previous batch are computed, so no turn asks again for arrivals before this time.
+  Time settled() const { return lookahead_ * (batch_of(calendar_.now()) - 1); }
   Batch& batch(BatchNumber number);  // returns batch `number`, or the next batch if `number` has begun already
   void compute_turns();
   void serve_heads();
@@ -238,7 +243,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void arrived(Path& path, Time until);  // deducts chunks that have arrived by `until` from Path::in_flight
   void block(Index flow);                // blocks a flow until a chunk of it arrives, if this time is known
   void reconsider(Index flow);
-  void end_flows();  // forgets flows whose last bytes have arrived
+  void end_flows();  // forgets flows whose last bytes have arrived, and paths of flows that have nothing in the fabric
   Index flow_for(const Key& key);
   Index delivery_of(const Delivery& delivery);
   Hop hop_of(LinkId link) const;
@@ -268,6 +273,9 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Time at;
   };
   std::deque<Ending> ending_;
+  // Flows that have more messages to send, but had nothing on the way when their last chunk had passed its last link.
+  // Their paths are forgotten after the time `at`, unless they have sent again. An entry may be outdated.
+  std::deque<Ending> idle_;
   Pool<Pending> messages_;
   std::vector<Delivery> deliveries_;
   Pool<Chunk> chunks_;

@@ -295,6 +295,28 @@ TEST(QueueNetwork, ChunksThatHaveArrivedAreForgotten) {
   EXPECT_LE(run.network.known_chunks(), 11 * 3);
 }
 
+// A flow that waits for its turn takes no memory for its path while nothing of it is in the fabric. The link sends a
+// chunk in 85 ns, so about 20 of 300 flows have a chunk in the fabric at the same time.
+TEST(QueueNetwork, WaitingFlowsHaveNoPaths) {
+  const Star topology(12, {48e9}, Time::from_ns(317));
+  Bench run(topology);
+  std::size_t most = 0;
+  struct Probe final : EventSink {
+    void fire(std::uint64_t) override { *most = std::max(*most, network->known_paths()); }
+    std::size_t* most = nullptr;
+    QueueNetwork* network = nullptr;
+  } probe;
+  probe.most = &most;
+  probe.network = &run.network;
+  constexpr std::uint32_t flows = 300, chunks = 20;
+  for (std::uint32_t flow = 0; flow < flows; ++flow) run.send(0, 1 + flow % 11, chunks * 4096, flow, flow);
+  for (int us = 1; us < 500; ++us) run.loop.calendar().schedule(Time::from_us(us), probe, 0);
+  run.finish();
+  EXPECT_GT(run.arrivals.last(), Time::from_us(500));
+  EXPECT_GT(most, 10U);
+  EXPECT_LT(most, 60U);
+}
+
 TEST(QueueNetwork, SameRunTwiceIsTheSame) {
   const auto trace = [] {
     const Star topology(12, {48e9}, Time::from_ns(317));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "sim/core/invariant.hpp"
 
@@ -354,8 +355,8 @@ void PhaseRunner::fill(Seat seat, const core::ClassSpec& spec, double amount) {
   if (latency <= 0) return;
   const auto filling = pipe_.begin(memory, latency, kind_of(occupant));
   if (!filling) return;
-  if (seat >= fillings_.size()) fillings_.resize(occupants_.size());
-  fillings_[seat] = *filling;
+  occupant.filling = fillings_.take();
+  fillings_[occupant.filling] = *filling;
   occupant.fills = memory;
 }
 
@@ -411,8 +412,11 @@ PhaseRunner::Alike* PhaseRunner::alike_of(Unit& unit, std::size_t i) {
 void PhaseRunner::fire(std::uint64_t seat) {
   Occupant& occupant = occupants_[seat];
   occupant.activity = core::no_id;
-  Time rest = occupant.fills == core::no_id ? Time{} : pipe_.rest(occupant.fills, fillings_[seat], kind_of(occupant));
-  rest += lags_[occupant.shape];
+  Time rest = lags_[occupant.shape];
+  if (const core::CapacityId memory = std::exchange(occupant.fills, core::no_id); memory != core::no_id) {
+    rest += pipe_.rest(memory, fillings_[occupant.filling], kind_of(occupant));
+    fillings_.give_back(occupant.filling);
+  }
   if (rest.ps > 0) {
     site_.loop().calendar().schedule(site_.loop().now() + rest, *occupant.sink, occupant.payload);
   } else {

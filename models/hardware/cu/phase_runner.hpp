@@ -13,6 +13,7 @@
 #include "models/hardware/cu/memory_pipe.hpp"
 #include "models/hardware/cu/phase_class.hpp"
 #include "sim/core/index_table.hpp"
+#include "sim/core/pool.hpp"
 
 namespace moire::cu {
 
@@ -53,7 +54,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double computing_share = 0;  // share of its CU's matrix rate; 0: an equal share
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
-    core::CapacityId fills = core::no_id;  // memory of whose first loads its phase waits (fillings_); no_id: none
+    core::CapacityId fills = core::no_id;  // memory of whose first loads its phase waits; no_id: none
+    std::uint32_t filling = 0;             // of `fills`, in fillings_
   };
   // Active workgroups with the same shape and peer on one CU. A workgroup joins them when the load of the CU changes
   // for the first time after its start.
@@ -190,12 +192,12 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<Gpu> gpus_;  // by GPU, or by queue and GPU if every queue has its own CUs
   std::vector<std::uint32_t> changed_gpus_;
   std::vector<Starting> starting_;
-  std::vector<Seat> alone_;                    // scratch of move_all()
-  std::vector<Occupant> occupants_;            // by seat
-  std::vector<MemoryPipe::Filling> fillings_;  // by seat
-  std::vector<Made> made_;                     // by class
-  core::IndexTable classes_;                   // by Made::key
-  core::ClassId found_last_ = core::no_id;     // in classes_
+  std::vector<Seat> alone_;          // scratch of move_all()
+  std::vector<Occupant> occupants_;  // by seat
+  core::Pool<MemoryPipe::Filling> fillings_;
+  std::vector<Made> made_;                  // by class
+  core::IndexTable classes_;                // by Made::key
+  core::ClassId found_last_ = core::no_id;  // in classes_
 };
 
 }  // namespace moire::cu
