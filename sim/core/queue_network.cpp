@@ -117,7 +117,7 @@ void QueueNetwork::find_path(Index index) {
   Path& path = paths_[flow.path];
   path.in_flight = 0;
   path.on_way = 0;
-  path.blocked = path.idle = false;
+  path.blocked = path.ending = path.idle = false;
   route_.clear();
   const std::uint32_t routes = topology_.routes(key.source, key.destination);
   if (routes == 1) {
@@ -495,7 +495,7 @@ void QueueNetwork::end_flows() {
     if (flow.path == none) continue;
     Path& path = paths_[flow.path];
     path.idle = false;
-    if (flow.messages == 0 || path.on_way > 0 || path.blocked) continue;
+    if (path.ending || path.blocked || path.on_way > 0 || path.spread != none) continue;
     arrived(path, settled());
     if (path.first_arriving == none) paths_.give_back(std::exchange(flow.path, none));
   }

@@ -317,6 +317,33 @@ TEST(QueueNetwork, WaitingFlowsHaveNoPaths) {
   EXPECT_LT(most, 60U);
 }
 
+// Flows end, begin again, and wait for their turns in every order. One destination is far away, so flows do not end in
+// the order in which their last chunks pass their last links.
+TEST(QueueNetwork, FlowsBeginAgain) {
+  Drawn topology;
+  topology.cables = {
+      {"port", {48e9}, Time::from_ns(317)}, {"near", {48e9}, Time::from_ns(317)}, {"far", {48e9}, Time::from_us(30)}};
+  topology.paths = {{{0, 1}, {0, 1}}, {{0, 2}, {0, 2}}};
+  Bench run(topology);
+  struct Sender final : EventSink {
+    void fire(std::uint64_t n) override {
+      const auto flow = static_cast<std::uint32_t>(n * n % 131);
+      bench->send(0, 1 + flow % 2, 1 + static_cast<double>(n * 7919 % 40000), n, flow);
+    }
+    Bench* bench = nullptr;
+  } sender;
+  sender.bench = &run;
+  constexpr std::uint64_t messages = 20000;
+  for (std::uint64_t n = 0; n < messages; ++n)
+    run.loop.calendar().schedule(Time::from_ns(static_cast<double>(n * 3371 % 8500000)), sender, n);
+  run.finish();
+  EXPECT_EQ(run.arrivals.at.size(), messages);
+  run.loop.calendar().advance_to(run.arrivals.last());
+  run.send(0, 1, 1);
+  EXPECT_EQ(run.network.open_flows(), 1);
+  EXPECT_EQ(run.network.known_paths(), 0);
+}
+
 TEST(QueueNetwork, SameRunTwiceIsTheSame) {
   const auto trace = [] {
     const Star topology(12, {48e9}, Time::from_ns(317));
