@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Makes the tables of validation/h200 that `moire validate` reads.
 
-operator_table.py cases GRID.csv             the cases of a grid on 4 and 2 GPUs, before anything is measured
+operator_table.py draw SEED COUNT NAME       a grid of points that are drawn at random
+operator_table.py cases GRID.csv [GPUS]      the cases of a grid on 4 and 2 GPUs, or on GPUS, before they are measured
 operator_table.py join OPERATOR.csv...       what fused_embedding wrote for 4 and for 2 GPUs, as one table
 Writes to stdout.
 """
 import csv
+import random
 import sys
 
 # Registers per thread of the fused and the unfused kernel. The key is (bytes of an element, bags of a group of
@@ -59,9 +61,36 @@ def case(point, gpus):
     return made
 
 
-def cases(path):
+def draw(seed, count, name):
+    """Every second point has a multiple of three tables, which most likely uses the links of NVLink unevenly."""
+    rng = random.Random(seed)
+    points = []
+    while len(points) < count:
+        third = len(points) % 2 == 0
+        tables = rng.choice([3, 6, 9, 12, 15, 18, 24, 30, 36, 48] if third else [1, 2, 4, 5, 8, 10, 14, 16, 20, 28, 40])
+        batch = rng.choice([1024, 2048, 4096, 8192, 16384, 32768])
+        pooling = round(2 ** rng.uniform(0, 6))
+        dtype = rng.choice(["fp32", "fp16", "bf16"])
+        dim = rng.choice([32, 64, 128, 256, 512])
+        vector = dim * (4 if dtype == "fp32" else 2)
+        bags = min(64, THREADS * 16 // vector * rng.choice([1, 2]))  # a slice has 64 vectors
+        zipf = rng.choice([0, 0, 0.8, 1.05])
+        rows = rng.choice([200000, 400000, 800000])
+        # Between about 5 us and 3 ms, and at most 40 GB of tables.
+        if not 1e7 < tables * batch * (pooling + 2) * vector < 1e10 or tables * rows * vector > 4e10:
+            continue
+        label = f"{name}_{len(points):02d}_{tables}t_{batch // 1024}k_p{pooling}_d{dim}_{dtype}"
+        label += f"_zipf{zipf}".replace(".", "") if zipf else ""
+        points.append([label, tables, batch, pooling, dim, dtype, zipf, rows, bags, 1])
+    columns = "name,tables_per_gpu,global_batch,pooling,dim,dtype,zipf,rows_per_table,bags_per_task,also_on_2_gpus"
+    about = [f"Points of the embedding + All-to-All: operator_table.py draw {seed} {count} {name}"]
+    write(about, columns.split(","), [dict(zip(columns.split(","), point)) for point in points])
+
+
+def cases(path, gpus=None):
     about, points = read(path)
     rows = [case(p, 4) for p in points] + [case(p, 2) for p in points if p["also_on_2_gpus"] == "1"]
+    rows = [row for row in rows if gpus in (None, row["gpus"])]
     about += ["status: cases only, not measured yet", "registers: nvcc 13.0, sm_90; workgroups a SM follow from them"]
     write(about, COLUMNS, rows)
 
@@ -79,6 +108,10 @@ def join(paths):
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "cases":
         cases(sys.argv[2])
+    elif len(sys.argv) == 4 and sys.argv[1] == "cases":
+        cases(sys.argv[2], int(sys.argv[3]))
+    elif len(sys.argv) == 5 and sys.argv[1] == "draw":
+        draw(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     elif len(sys.argv) >= 3 and sys.argv[1] == "join":
         join(sys.argv[2:])
     else:

@@ -58,6 +58,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "older one. Below 1, their tiles end at different times, so that one workgroup stores while another computes")
       .range(0.1, 1)
       .or_default();
+  d.field(
+       "progress_spread", &CuArraySpec::progress_spread,
+       "Standard deviation of the tasks that the workgroups of a persistent kernel have done, relative to their mean; "
+       "0: all workgroups do their first, second, ... tasks at the same time")
+      .range(0, 1)
+      .or_default();
   d.field("matrix_clock", &CuArraySpec::matrix_clock,
           "Clock that the power limit allows while all CUs do matrix arithmetic on operands of random digits; absent: "
           "`clock`")

@@ -43,6 +43,8 @@ struct CuArraySpec {
   // Matrix rate of a workgroup relative to that of the next older workgroup on the CU: wavefronts of older workgroups
   // issue first. 1: equal rates.
   double younger_matrix_share = 1;
+  // Standard deviation of the tasks that the workgroups of a persistent kernel have done, relative to their mean.
+  double progress_spread = 0;
   std::optional<PerSecond> matrix_clock;  // clock while all CUs do matrix arithmetic on random data; absent: `clock`
   Bytes bytes_in_flight_per_cu;
   // Number of CUs behind each port to the memory system, in the order of the CUs (H200: CPCs of three and of two TPCs).

@@ -3,18 +3,34 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/hardware/link/spec.hpp"
 
 namespace moire::link {
 
-// Returns the link time of a byte of rows that are stored `stride` bytes apart, relative to contiguous bytes: 1 +
-// stripe_cost x (share of the bytes in the busiest group - 1 / stripe_ways). Each row has `run` bytes, and the first
-// one begins `offset` bytes behind the beginning of a turn. Measured with the benchmark peer_stride.
-double strided_cost(const PortSpec& port, std::int64_t offset, std::int64_t run, std::int64_t stride);
+// Bytes of rows that are stored `stride` bytes apart, counted by group of links.
+class StripedBytes {
+ public:
+  StripedBytes(const PortSpec& port, std::int64_t stride);
+  // Adds `bytes` bytes of rows of `run` bytes each. The first row begins `offset` bytes behind the beginning of a turn.
+  void add(std::int64_t offset, std::int64_t run, double bytes);
+  void add(const StripedBytes& other, double times);
+  double bytes() const;  // sum over all groups
+  // Returns the link time of these bytes, in link times of contiguous bytes. A byte takes 1 + stripe_cost x (share of
+  // the bytes in the busiest group - 1 / stripe_ways). Measured with the benchmark peer_stride.
+  double time() const;
 
-// Returns the mean of strided_cost() over all places where a run of columns may begin in a row-major matrix, in steps
-// of `column` bytes.
-double strided_cost_of_columns(const PortSpec& port, std::int64_t column, std::int64_t run, std::int64_t stride);
+ private:
+  const PortSpec& port_;
+  std::int64_t stride_;
+  std::int64_t turn_;           // bytes after which the first group is used again
+  std::vector<double> groups_;  // bytes
+};
+
+// Returns the link time of a byte of such rows, relative to contiguous bytes.
+double strided_cost(const PortSpec& port, std::int64_t offset, std::int64_t run, std::int64_t stride);
+// Returns whether rows with this stride use all groups alike, whatever their length.
+bool strides_evenly(const PortSpec& port, std::int64_t stride);
 
 }  // namespace moire::link

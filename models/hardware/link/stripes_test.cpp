@@ -46,11 +46,24 @@ TEST(Stripes, AsMeasuredOnH200) {
   EXPECT_NEAR(367 / strided_cost(striped(), 0, 4096, 24576), 327, 3);
 }
 
-TEST(Stripes, ColumnsBeginAnywhere) {
-  // Runs of one stripe begin at 0, 512, ..., 5632: one in four lies in one stripe, the others in two.
-  const double mean = (1 + (0.75 + 0.5 + 0.75)) / 4;
-  EXPECT_NEAR((strided_cost_of_columns(striped(), 512, 2048, 24576) - 1) / 0.72 + 1. / 3, mean, 1e-12);
-  EXPECT_EQ(strided_cost_of_columns(PortSpec{}, 512, 2048, 24576), 1) << "a port without stripes";
+// Bytes of several kinds of rows even out: three columns of 2 KiB meet three groups.
+TEST(Stripes, DifferentRowsAddUp) {
+  const PortSpec port = striped();
+  StripedBytes bytes(port, 12288);
+  bytes.add(0, 2048, 100);
+  EXPECT_NEAR(bytes.time(), 148, 1e-9);
+  bytes.add(2048, 2048, 50);
+  EXPECT_NEAR(bytes.time(), 150 + 0.72 * (100 - 50), 1e-9);
+  StripedBytes third(port, 12288);
+  third.add(4096, 2048, 1);
+  bytes.add(third, 100);
+  bytes.add(2048, 2048, 50);
+  EXPECT_NEAR(bytes.bytes(), 300, 1e-9);
+  EXPECT_NEAR(bytes.time(), 300, 1e-9);
+  const PortSpec even;
+  StripedBytes alike(even, 12288);
+  alike.add(0, 2048, 100);
+  EXPECT_NEAR(alike.time(), 100, 1e-9) << "a port without stripes";
 }
 
 // A cost is between that of even use and that of one group, for any sizes.

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "models/hardware/link/stripes.hpp"
+#include "models/workload/kernel/embedding_columns.hpp"
 #include "models/workload/kernel/embedding_spec.hpp"
 #include "sim/core/memory_limit.hpp"
 
@@ -270,19 +270,20 @@ class FusedEmbeddingBody final : public program::KernelBody {
   std::vector<Release> releases_;  // [rank][workgroup][number]
 };
 
-// Returns the link time of a byte that is stored to a peer, relative to contiguous bytes. A destination's output is
-// [own sample][table of all ranks][dim], and workgroups store the columns of a few tables at the same time. They drift
-// apart by up to a task, so their tasks spread over twice as many vectors as they work on.
-double strided_link_cost(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, const builder::Builder& build,
-                         std::int64_t workgroups) {
+// Returns the columns that a rank stores to one destination.
+ResultColumns columns(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, const builder::Builder& build,
+                      std::int64_t workgroups) {
   const std::int64_t ranks = build.ranks();
-  const auto column = static_cast<std::int64_t>(sizes.vector_bytes);
   const std::int64_t destinations = spec.order == Order::slices_in_turn ? std::max<std::int64_t>(1, ranks - 1)
                                     : spec.order == Order::by_table     ? ranks
                                                                         : 1;
-  const std::int64_t vectors = 2 * workgroups * spec.bags_per_workgroup / destinations;
-  const std::int64_t tables = std::min(vectors / sizes.samples_per_rank + 1, spec.tables_per_gpu);
-  return link::strided_cost_of_columns(build.gpu().port, column, tables * column, ranks * spec.tables_per_gpu * column);
+  return {.vector_bytes = static_cast<std::int64_t>(sizes.vector_bytes),
+          .tables = spec.tables_per_gpu,
+          .ranks = ranks,
+          .gpus = build.reach().gpus_per_node(),
+          .tables_per_round = static_cast<double>(workgroups * spec.bags_per_workgroup) /
+                              static_cast<double>(destinations * sizes.samples_per_rank),
+          .progress_spread = build.gpu().compute.progress_spread};
 }
 
 }  // namespace
@@ -320,7 +321,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   store.write_miss = keep.write_miss;
   store.mixed_stores = gather.mixed_stores;
   store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
-  store.peer_write_cost = strided_link_cost(spec, sizes, build, walk.workgroups);
+  store.peer_write_cost = mean_link_cost(build.gpu().port, columns(spec, sizes, build, walk.workgroups));
   for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {
     const program::PhaseShape first = of_first_task(spec, build.gpu(), kernel.shapes[later]);
     kernel.shapes.push_back(first);
