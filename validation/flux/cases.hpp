@@ -31,9 +31,11 @@ inline bool is_gather(Mode mode) { return mode >= Mode::ag_copy; }
 struct Case {
   Mode mode = Mode::gemm;
   int m = 0, n = 0, k = 0;  // of the GEMM of one GPU
-  int chunks = 1;           // number of chunks into which a rank's rows of A are cut
-  bool swizzle = true;      // each rank begins with another rank's rows
-  bool traced = false;      // the case is also traced
+  // Number of chunks into which a rank's rows of A are cut. For a plain GEMM: number of blocks of rows that are
+  // computed one after the other, as in a fused kernel of as many ranks.
+  int chunks = 1;
+  bool swizzle = true;  // each rank begins with another rank's rows
+  bool traced = false;  // the case is also traced
 };
 
 inline constexpr const char* kCaseColumns = "mode,m,n,k,chunks,swizzle,trace";

@@ -99,7 +99,7 @@ class FusedOperator : public Operator {
     // computes its own rows first, then those of the other ranks in the order in which they arrive.
     const int begin_at = !case_.swizzle ? 0 : to_owners() ? (rank + 1) % gpus() : way() == Way::gather ? rank : 0;
     args.order = tile_order(case_.m, case_.n, gpus(), begin_at);
-    if (way() == Way::local) args.order = tile_order(case_.m, case_.n, 1, 0);
+    if (way() == Way::local) args.order = tile_order(case_.m, case_.n, case_.chunks, 0);
     const int64_t share = int64_t{args.block_rows} * case_.n;
     if (!to_owners()) args.c[0] = tensor_map(c(rank), case_.m, case_.n, case_.n, args.store_rows, 64);
     for (int p = 0; p < gpus(); ++p) {
