@@ -78,6 +78,8 @@ constexpr Direction directions[] = {
     {"cache.add_cost", Better::less},
     {"cache.slices", Better::less},
     {"cache.popular_cost", Better::less},
+    {"cache.lone_read_cost", Better::less},
+    {"cache.readers_together", Better::less},
     {"cache.popular_row", Better::less},
     {"cache.hit_latency", Better::less},
     {"cache.line", Better::neither, "long lines help neighbouring accesses, but cost time if rows are read at random"},

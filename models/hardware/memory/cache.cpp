@@ -149,6 +149,11 @@ double popular_extra(const CacheSpec& l2, const TableReads& reads) {
   return most / at_once * (l2.popular_cost * fewer_slices - 1);
 }
 
+double lone_read_extra(const CacheSpec& l2, double readers) {
+  if (readers >= l2.readers_together) return 0;
+  return (l2.lone_read_cost - 1) * (1 - (std::max(1.0, readers) - 1) / (l2.readers_together - 1));
+}
+
 double CacheSpec::busiest_slice(double lines) const {
   if (slices <= 1) return 1;
   const auto all = static_cast<double>(slices);

@@ -52,4 +52,8 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
 // popular row, and these rows lie in different slices.
 double popular_extra(const CacheSpec& l2, const TableReads& reads);
 
+// Returns the additional bytes of L2 bandwidth, per byte that a matrix product reads, if `readers` workgroups read the
+// same columns at about the same time (CacheSpec::lone_read_cost).
+double lone_read_extra(const CacheSpec& l2, double readers);
+
 }  // namespace moire::memory

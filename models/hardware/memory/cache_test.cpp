@@ -237,6 +237,21 @@ TEST(PopularExtra, IsMoreForShortRowsWhichLieInFewerSlices) {
   }
 }
 
+// An H200's L2 reads 1.45 times the requested bytes of a product if single workgroups need a column of B,
+// and 1.30, 1.20 and 1.04 times as many with 2.06, 2.75 and 4 workgroups.
+TEST(LoneReadExtra, FallsWithTheNumberOfReaders) {
+  CacheSpec l2;
+  EXPECT_EQ(lone_read_extra(l2, 1), 0) << "costs nothing unless a file says so";
+  l2.lone_read_cost = 1.45;
+  l2.readers_together = 4.3;
+  EXPECT_NEAR(lone_read_extra(l2, 0.5), 0.45, 1e-12);
+  EXPECT_NEAR(lone_read_extra(l2, 1), 0.45, 1e-12);
+  for (const auto& [readers, counted] : {std::pair{2.06, 0.30}, {2.75, 0.20}, {4., 0.04}})
+    EXPECT_NEAR(lone_read_extra(l2, readers), counted, 0.02) << readers;
+  EXPECT_EQ(lone_read_extra(l2, 4.3), 0);
+  EXPECT_EQ(lone_read_extra(l2, 132), 0);
+}
+
 // Compares busiest_slice() with lines that are divided among slices at random. With 2,112 and 4,224 lines in 80 slices,
 // the profiler counted on an H100 that the busiest slice had 1.44 to 1.55 and 1.36 times the mean.
 TEST(BusiestSlice, IsTheExpectedMaximumOfRandomDivision) {

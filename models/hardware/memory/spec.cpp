@@ -109,6 +109,17 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
        "in proportion, up to twice as long")
       .range(Bytes{0}, Bytes{1e6})
       .or_default();
+  d.field(
+       "lone_read_cost", &CacheSpec::lone_read_cost,
+       "Bandwidth that a byte of a matrix product takes if every workgroup reads columns of its own, relative to one "
+       "whose columns readers_together workgroups read at about the same time; 1 means that it was not measured")
+      .range(1, 100)
+      .or_default();
+  d.field("readers_together", &CacheSpec::readers_together,
+          "Number of workgroups that must read the same columns at about the same time so that lone_read_cost does not "
+          "apply; between 1 and this number the cost falls evenly")
+      .range(1, 1000)
+      .or_default();
   d.field("line", &CacheSpec::line, "Bytes of a cache line, which is fetched from memory as a whole")
       .positive()
       .or_default();

@@ -52,7 +52,11 @@ struct CacheSpec {
   std::int64_t slices = 1;  // a hash of the address divides the lines among them; 1: they always have equal loads
   double popular_cost = 1;  // bandwidth that a byte of the most popular row takes, relative to a byte of another row
   Bytes popular_row{0};     // shortest row with popular_cost; rows of half this length or less cost twice as much
-  bool in_groups = false;   // every group of CUs has its own cache; the values are sums over groups
+  // Bandwidth that a byte of two operands takes if one of them is read by single CUs, relative to operands that
+  // `readers_together` or more CUs read at about the same time.
+  double lone_read_cost = 1;
+  double readers_together = 1;
+  bool in_groups = false;  // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
 
   // Returns the load of the busiest slice / the mean load of a slice, if a hash divides `lines` (> 0) equally loaded

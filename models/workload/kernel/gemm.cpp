@@ -205,6 +205,18 @@ void set_held(program::PhaseShape& loop, const libraries::TileSpec& tile, const 
   loop.held_most = most;
 }
 
+// Returns the additional bytes of L2 bandwidth per byte that tiles read. Neighbouring workgroups usually compute tiles
+// of one column, so CUs that are neighbours read the same part of B. If every block of rows is one row of tiles,
+// neighbours compute tiles of one row. The tiles of a column then run at the same time only if no block waits for its
+// rows. (Blocks that are not whole rows of tiles are computed as one block.)
+double l2_extra_share(const GemmSpec& spec, const TileGrid& grid, const GemmKernel& kernel, std::int64_t resident,
+                      const machine::GpuSpec& gpu) {
+  if (grid.rows < 2 || kernel.cluster_size() > 1) return 0;
+  if (spec.blocks_arrive) return grid.rows > spec.row_blocks ? 0 : memory::lone_read_extra(gpu.l2, 1);
+  if (spec.m != spec.row_blocks * kernel.tile.m) return 0;
+  return memory::lone_read_extra(gpu.l2, real(resident) / real(grid.columns));
+}
+
 }  // namespace
 
 GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
@@ -239,6 +251,7 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   loop.name = "tile";
   loop.read = traffic.requested;
   loop.read_miss = traffic.loaded / traffic.requested;
+  loop.l2_extra = loop.read * l2_extra_share(spec, grid, launch.kernel, resident, gpu);
   loop.flop = 2 * real(tile.m) * real(tile.n) * real(grid.depth) * real(launch.tiles) / library.main_loop;
   loop.unit =
       spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;

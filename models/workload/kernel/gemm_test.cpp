@@ -57,6 +57,33 @@ double gemm_us(const libraries::EquippedSystem& system, const GemmSpec& spec, re
 
 GemmSpec of(std::int64_t rows, std::int64_t columns) { return {.m = 64 * rows, .n = 64 * columns, .k = 1250}; }
 
+// Four blocks of one row of tiles each: neighbouring workgroups compute tiles of one row. 8 workgroups at a time
+// compute 8 / columns tiles of a column.
+TEST(Gemm, BlocksOfOneRowOfTilesReadMoreFromTheL2) {
+  libraries::EquippedSystem on = system();
+  on.node.gpu.l2.lone_read_cost = 1.45;
+  on.node.gpu.l2.readers_together = 4;
+  const auto extra = [&](GemmSpec spec) {
+    const program::PhaseShape loop = launch_of(spec, on.node.gpu, on.software.gemm, 8).main_loop;
+    return loop.l2_extra / loop.read;
+  };
+  GemmSpec spec = of(4, 8);
+  EXPECT_EQ(extra(spec), 0) << "one block";
+  spec.row_blocks = 4;
+  EXPECT_NEAR(extra(spec), 0.45, 1e-12);
+  spec.n = 64 * 4;
+  EXPECT_NEAR(extra(spec), 0.45 * 2 / 3, 1e-12) << "two tiles of each column at a time";
+  spec.n = 64 * 2;
+  EXPECT_EQ(extra(spec), 0) << "four tiles of each column at a time";
+  spec.blocks_arrive = true;
+  EXPECT_NEAR(extra(spec), 0.45, 1e-12) << "blocks whose rows arrive one after the other do not run in step";
+  spec.row_blocks = 2;
+  EXPECT_EQ(extra(spec), 0) << "two rows of tiles per block";
+  spec.blocks_arrive = false;
+  spec.row_blocks = 3;
+  EXPECT_EQ(extra(spec), 0) << "blocks that are not whole rows of tiles";
+}
+
 TEST(Gemm, TakesWavesOfTiles) {
   for (const auto& [rows, columns, waves] : {std::tuple{1, 1, 1}, {2, 4, 1}, {3, 3, 2}, {4, 4, 2}, {1, 17, 3}}) {
     EXPECT_NEAR(gemm_us(system(), of(rows, columns)), waves * tile_us, 0.02 * waves) << rows << " x " << columns;
