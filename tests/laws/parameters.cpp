@@ -67,6 +67,7 @@ constexpr Direction directions[] = {
     {"hbm.random_access_cost", Better::less},
     {"hbm.unloaded_latency", Better::less},
     {"hbm.latency_spread", Better::less},
+    {"hbm.random_access_rate", Better::more},
     {"hbm.latency_growth", Better::less},
     {"hbm.latency_exponent", Better::more},  // a load below 1 is raised to this power
 
@@ -113,6 +114,8 @@ constexpr Direction directions[] = {
     {"scale_up_port.stripe", Better::neither, "decides which rows meet one group of links"},
     {"scale_up_port.stripe_ways", Better::neither, "decides which rows meet one group of links"},
     {"scale_up_port.stripe_cost", Better::less},
+    {"scale_up_port.packet", Better::neither, "a unit: rows may need fewer packets or shorter ones"},
+    {"scale_up_port.header", Better::less},
     {"scale_up_port.store_latency", Better::less},
     {"scale_up_port.store_window_per_cu", Better::more},
     {"scale_up_port.store_return", Better::less},

@@ -9,7 +9,7 @@
 namespace {
 
 constexpr int64_t kPoolBytes = int64_t{8} << 30;
-constexpr int kRowsPerWg = 4096;  // 1, 2 or 4 MiB of 256-, 512- or 1024-byte rows
+constexpr int kRowsPerWg = 4096;  // 128 KiB of rows of 32 bytes, 4 MiB of rows of 1024 bytes
 
 // Each WG reads kRowsPerWg random rows. A group of row_vectors threads reads one row at a time, and requests kUnroll
 // rows before it uses the first one. The row numbers are in shared memory before the clock starts, so that only rows
@@ -87,7 +87,7 @@ void bench_case(Collector& c, int row_bytes, int wgs, int per_sm, int unroll, in
 int main(int argc, char** argv) {
   Collector c(argc, argv, "gather", kPoolBytes);
   if (!c.wants("gather")) return 0;
-  for (const int row_bytes : {256, 512, 1024}) {
+  for (const int row_bytes : {32, 64, 128, 256, 512, 1024}) {
     for (const int unroll : {1, 2, 4, 8, 16}) {
       bench_case(c, row_bytes, 1, 1, unroll, kPoolBytes);
       for (const int per_sm : {1, 2, 4, 8}) bench_case(c, row_bytes, c.sms() * per_sm, per_sm, unroll, kPoolBytes);

@@ -12,24 +12,28 @@ constexpr int64_t kPoolBytes = int64_t{8} << 30;
 constexpr int64_t kStored = int64_t{64} << 20;
 constexpr int kPieceBytes = 512, kPieceVectors = kPieceBytes / 16, kPerSm = 4;
 
-// Each warp stores a piece at a time; the warps of the grid take the pieces in turn. A run has `pieces_of_run` pieces.
+// Each warp stores a piece at a time; the warps of the grid take the pieces in turn. A run has `run_vectors` vectors of
+// 16 bytes, which are several pieces or a part of one.
 __global__ void __launch_bounds__(kThreads)
-    strided_kernel(float4* to, int64_t pieces, int pieces_of_run, int64_t stride_vectors, WgStamp* stamps) {
+    strided_kernel(float4* to, int64_t pieces, int run_vectors, int64_t stride_vectors, WgStamp* stamps) {
   const uint64_t start = global_ns();
   const int warps = kThreads / 32;
   const float4 value = make_float4(float(threadIdx.x), 1.0F, 2.0F, float(blockIdx.x));
-  for (int64_t p = int64_t(blockIdx.x) * warps + threadIdx.x / 32; p < pieces; p += int64_t(gridDim.x) * warps)
-    to[p / pieces_of_run * stride_vectors + p % pieces_of_run * kPieceVectors + threadIdx.x % 32] = value;
+  for (int64_t p = int64_t(blockIdx.x) * warps + threadIdx.x / 32; p < pieces; p += int64_t(gridDim.x) * warps) {
+    const int64_t vector = p * kPieceVectors + threadIdx.x % 32;
+    to[vector / run_vectors * stride_vectors + vector % run_vectors] = value;
+  }
   fence_sys();
   stamp(stamps, start);
 }
 
 void bench(Collector& c, int run_bytes, int64_t stride_bytes) {
   const int64_t runs = std::min(kStored / run_bytes, kPoolBytes / stride_bytes);
-  const int pieces_of_run = run_bytes / kPieceBytes, wgs = c.sms() * kPerSm;
-  const int64_t pieces = runs * pieces_of_run;
+  const int wgs = c.sms() * kPerSm;
+  const int64_t pieces = runs * run_bytes / kPieceBytes;
   const std::vector<double> bandwidth = repeat([&](int) {
-    strided_kernel<<<wgs, kThreads, 0, c.stream(0)>>>(c.pool(1), pieces, pieces_of_run, stride_bytes / 16, c.stamps(0));
+    strided_kernel<<<wgs, kThreads, 0, c.stream(0)>>>(c.pool(1), pieces, run_bytes / 16, stride_bytes / 16,
+                                                      c.stamps(0));
     CUDA_CHECK(cudaGetLastError());
     return double(pieces) * kPieceBytes / c.span(0, wgs).ns;
   });
@@ -49,5 +53,8 @@ int main(int argc, char** argv) {
   for (const int64_t stride : {12288, 16384}) {
     for (const int pieces : {4, 8, 16}) bench(c, kPieceBytes * pieces, stride);
   }
+  for (const int run_bytes : {16, 32, 64, 96, 128, 160, 192, 256, 384, 512}) bench(c, run_bytes, 1024);
+  for (const int run_bytes : {32, 64, 128, 256}) bench(c, run_bytes, 2 * run_bytes);
+  for (const int run_bytes : {64, 128, 256}) bench(c, run_bytes, 6144);
   return 0;
 }

@@ -35,6 +35,14 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
           "Additional link time of the bytes that exceed the equal share of the busiest group")
       .range(0, 32)
       .or_default();
+  d.field("packet", &PortSpec::packet, "Bytes of a peer's memory, aligned to this size, that one packet can store")
+      .range(Bytes{16}, Bytes{65536})
+      .or_default();
+  d.field("header", &PortSpec::header,
+          "Bytes of a packet besides those that it stores, so that rows shorter than a packet take longer; "
+          "payload_efficiency holds for full packets")
+      .range(Bytes{0}, Bytes{1024})
+      .or_default();
   d.field("store_latency", &PortSpec::store_latency,
           "Time from issuing a store until it is visible at the peer, over an idle link")
       .positive();

@@ -28,6 +28,10 @@ struct PortSpec {
   Bytes stripe{2048};
   std::int64_t stripe_ways = 1;
   double stripe_cost = 0;
+  // A store of up to `packet` bytes to one place travels as one packet with `header` more bytes. payload_efficiency
+  // holds for full packets.
+  Bytes packet{128};
+  Bytes header{0};
   Time store_latency;         // from the issue of a store until it is visible at the peer, over an idle link
   Bytes store_window_per_cu;  // bytes of peer stores that one CU can have in flight
   Time store_return;          // from a store's arrival at the peer until its workgroup knows (for its fence)

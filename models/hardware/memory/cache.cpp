@@ -100,7 +100,9 @@ double hit_ratio(const Popularity& table, const TableReads& reads, double bytes,
 
 double row_overfetch(const HbmSpec& hbm, Bytes row) {
   const double grain = hbm.access_granularity.value;
-  return (std::ceil(row.value / grain) * grain + hbm.random_access_cost.value) / row.value;
+  const double bytes = std::ceil(row.value / grain) * grain + hbm.random_access_cost.value;
+  const double least = hbm.random_access_rate ? hbm.bandwidth.value / hbm.random_access_rate->value : 0;
+  return std::max(bytes, least) / row.value;
 }
 
 double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded) {

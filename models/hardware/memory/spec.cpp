@@ -44,6 +44,11 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
           "Additional HBM time of a random access, in bytes, because a bank opens another row")
       .fractional()
       .or_default();
+  d.field("random_access_rate", &HbmSpec::random_access_rate,
+          "Random accesses that the memory can serve per second, however short they are, because banks open rows only "
+          "so fast; absent: no limit")
+      .positive()
+      .optional();
   d.field("unloaded_latency", &HbmSpec::unloaded_latency,
           "Latency of a load that misses all caches while memory is idle")
       .positive();

@@ -25,6 +25,7 @@ struct HbmSpec {
   double turnaround_gathers = 1;     // the same if workgroups load random rows and only their stores walk together
   Bytes access_granularity;          // a random access fetches a multiple of this
   Bytes random_access_cost;          // HBM time of a random access besides its bytes, expressed in bytes
+  std::optional<PerSecond> random_access_rate;  // random accesses of any length per second; absent: no limit
   Time unloaded_latency;
   // A batch waits for its slowest load. The slowest of n loads takes latency_spread x ln(n) longer than one load on
   // idle memory, and waits longer than one load under load (models/hardware/cu/phase_class.cpp). 0: all loads take the

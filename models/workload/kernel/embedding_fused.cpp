@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "models/hardware/link/stripes.hpp"
 #include "models/workload/kernel/embedding_columns.hpp"
 #include "models/workload/kernel/embedding_spec.hpp"
 #include "sim/core/memory_limit.hpp"
@@ -321,7 +322,9 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   store.write_miss = keep.write_miss;
   store.mixed_stores = gather.mixed_stores;
   store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
-  store.peer_write_cost = mean_link_cost(build.gpu().port, columns(spec, sizes, build, walk.workgroups));
+  const ResultColumns results = columns(spec, sizes, build, walk.workgroups);
+  store.peer_write_cost =
+      mean_link_cost(build.gpu().port, results) * link::packet_cost(build.gpu().port, results.vector_bytes);
   for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {
     const program::PhaseShape first = of_first_task(spec, build.gpu(), kernel.shapes[later]);
     kernel.shapes.push_back(first);
