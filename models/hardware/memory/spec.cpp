@@ -136,6 +136,8 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
     if (s.dirty_least > s.dirty_most)
       return config::Problem{fmt::format("dirty_least {} is above dirty_most {}", s.dirty_least, s.dirty_most),
                              "lower dirty_least or raise dirty_most"};
+    if (s.lone_read_cost > 1 && s.readers_together <= 1)
+      return config::Problem{"lone_read_cost has no effect without readers_together", "state readers_together above 1"};
     return std::nullopt;
   });
 }
