@@ -91,6 +91,8 @@ def cases(path, gpus=None):
     about, points = read(path)
     rows = [case(p, 4) for p in points] + [case(p, 2) for p in points if p["also_on_2_gpus"] == "1"]
     rows = [row for row in rows if gpus in (None, row["gpus"])]
+    if not rows:
+        sys.exit(f"{path}: no point is for {gpus} GPUs; take 2 or 4")
     about += ["status: cases only, not measured yet", "registers: nvcc 13.0, sm_90; workgroups a SM follow from them"]
     write(about, COLUMNS, rows)
 
@@ -108,9 +110,9 @@ def join(paths):
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "cases":
         cases(sys.argv[2])
-    elif len(sys.argv) == 4 and sys.argv[1] == "cases":
+    elif len(sys.argv) == 4 and sys.argv[1] == "cases" and sys.argv[3].isdigit():
         cases(sys.argv[2], int(sys.argv[3]))
-    elif len(sys.argv) == 5 and sys.argv[1] == "draw":
+    elif len(sys.argv) == 5 and sys.argv[1] == "draw" and sys.argv[2].isdigit() and sys.argv[3].isdigit():
         draw(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     elif len(sys.argv) >= 3 and sys.argv[1] == "join":
         join(sys.argv[2:])

@@ -97,6 +97,7 @@ Values peer_stride(const SystemSpec& system, const Parameters& parameters) {
   const std::int64_t wgs = 4 * gpu.compute.total_cus();
   PhaseShape shape = stores(gpu, wgs);
   shape.peer_write_cost = link::strided_cost(gpu.port, 0, run, stride);
+  if (run < stride) shape.peer_write_cost *= link::packet_cost(gpu.port, run, stride);
   return {{"bandwidth", send(node, to_next(node, std::move(shape), wgs, 1, 1)).per_sender}};
 }
 

@@ -61,11 +61,11 @@ double strided_cost(const PortSpec& port, std::int64_t offset, std::int64_t run,
   return rows.time();
 }
 
-double packet_cost(const PortSpec& port, std::int64_t row) {
+double packet_cost(const PortSpec& port, std::int64_t row, std::int64_t step) {
   const auto packet = static_cast<std::int64_t>(port.packet.value);
-  const std::int64_t step = std::gcd(row, packet), places = packet / step;
-  std::int64_t packets = 0;  // of one row at each place
-  for (std::int64_t place = 0; place < places; ++place) packets += (place * step + row + packet - 1) / packet;
+  const std::int64_t apart = std::gcd(step, packet), places = packet / apart;
+  std::int64_t packets = 0;  // of one row at each place in a packet
+  for (std::int64_t place = 0; place < places; ++place) packets += (place * apart + row + packet - 1) / packet;
   const double each = static_cast<double>(packets) / static_cast<double>(places);
   return (1 + port.header.value * each / static_cast<double>(row)) / (1 + port.header.value / port.packet.value);
 }

@@ -31,8 +31,8 @@ class StripedBytes {
 // Returns the link time of a byte of such rows, relative to contiguous bytes.
 double strided_cost(const PortSpec& port, std::int64_t offset, std::int64_t run, std::int64_t stride);
 // Returns the link time of a byte of rows of `row` bytes that are stored apart from each other, relative to contiguous
-// bytes. The rows begin at multiples of their length, so some of them may need a packet more than others.
-double packet_cost(const PortSpec& port, std::int64_t row);
+// bytes. The rows begin at multiples of `step` bytes, so some of them may need a packet more than others.
+double packet_cost(const PortSpec& port, std::int64_t row, std::int64_t step);
 // Returns whether rows with this stride use all groups alike, whatever their length.
 bool strides_evenly(const PortSpec& port, std::int64_t stride);
 

@@ -66,19 +66,24 @@ TEST(Stripes, DifferentRowsAddUp) {
   EXPECT_NEAR(alike.time(), 100, 1e-9) << "a port without stripes";
 }
 
-// Measured on two H200 (traces/h200x2/peer_rows.measurements.csv): rows of 128, 64, 32 and 16 B, 1,024 B apart, at 369,
-// 335, 279 and 209 GB/s; rows of 160 and 192 B at 343 and 353 GB/s.
+// Measured on two H200 (traces/h200x2/peer_rows.measurements.csv): rows of 16 to 192 B, 1,024 B apart. Rows of 128 B
+// are stored at 369 GB/s.
 TEST(Packets, ShortRowsTakeLonger) {
   PortSpec port;
-  EXPECT_EQ(packet_cost(port, 64), 1) << "costs nothing unless a file says so";
+  EXPECT_EQ(packet_cost(port, 64, 1024), 1) << "costs nothing unless a file says so";
   port.header = Bytes{16};
-  EXPECT_EQ(packet_cost(port, 128), 1);
-  EXPECT_EQ(packet_cost(port, 512), 1);
-  for (const auto& [row, measured] : {std::pair{64, 335}, {32, 279}, {16, 209}})
-    EXPECT_NEAR(369 / packet_cost(port, row), measured, 4) << row;
-  // Rows of 48 B begin at each multiple of 16 B in a packet, and need two packets at two of these eight places.
-  EXPECT_NEAR(packet_cost(port, 192) * 144 / 128, 1 + 16. * 2 / 192, 1e-12);
-  EXPECT_NEAR(packet_cost(port, 48) * 144 / 128, 1 + 16. * 1.25 / 48, 1e-12);
+  EXPECT_EQ(packet_cost(port, 128, 128), 1);
+  EXPECT_EQ(packet_cost(port, 512, 1024), 1);
+  for (const auto& [row, measured] : {std::pair{16, 209}, {32, 279}, {64, 335}, {96, 352}, {160, 343}, {192, 353}})
+    EXPECT_NEAR(369 / packet_cost(port, row, 1024), measured, 4) << row;
+}
+
+// Rows of 48 B that begin at each multiple of 16 B in a packet need two packets at two of these eight places.
+TEST(Packets, SomeRowsNeedAnotherPacket) {
+  PortSpec port;
+  port.header = Bytes{16};
+  EXPECT_NEAR(packet_cost(port, 48, 48) * 144 / 128, 1 + 16. * 1.25 / 48, 1e-12);
+  EXPECT_NEAR(packet_cost(port, 48, 1024) * 144 / 128, 1 + 16. / 48, 1e-12);
 }
 
 // A cost is between that of even use and that of one group, for any sizes.

@@ -53,8 +53,8 @@ struct CacheSpec {
   std::int64_t slices = 1;  // a hash of the address divides the lines among them; 1: they always have equal loads
   double popular_cost = 1;  // bandwidth that a byte of the most popular row takes, relative to a byte of another row
   Bytes popular_row{0};     // shortest row with popular_cost; rows of half this length or less cost twice as much
-  // Bandwidth that a byte of two operands takes if one of them is read by single CUs, relative to operands that
-  // `readers_together` or more CUs read at about the same time.
+  // Bandwidth that a byte of a matrix product takes if a single workgroup at a time reads each column of tiles,
+  // relative to a product whose columns `readers_together` or more workgroups read at about the same time.
   double lone_read_cost = 1;
   double readers_together = 1;
   bool in_groups = false;  // every group of CUs has its own cache; the values are sums over groups

@@ -14,7 +14,7 @@ link::PortSpec striped() {
   return port;
 }
 
-// 12 tables of 512 B on each of two GPUs: rows of 12 KiB, half of which a rank stores.
+// 12 tables with vectors of 512 B on each of two GPUs. A row of the output has 12 KiB, and a rank stores half of it.
 ResultColumns twelve(double tables_per_round, double progress_spread) {
   return {.vector_bytes = 512,
           .tables = 12,

@@ -323,8 +323,8 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   store.mixed_stores = gather.mixed_stores;
   store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
   const ResultColumns results = columns(spec, sizes, build, walk.workgroups);
-  store.peer_write_cost =
-      mean_link_cost(build.gpu().port, results) * link::packet_cost(build.gpu().port, results.vector_bytes);
+  store.peer_write_cost = mean_link_cost(build.gpu().port, results) *
+                          link::packet_cost(build.gpu().port, results.vector_bytes, results.vector_bytes);
   for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {
     const program::PhaseShape first = of_first_task(spec, build.gpu(), kernel.shapes[later]);
     kernel.shapes.push_back(first);
