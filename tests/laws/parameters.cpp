@@ -72,9 +72,11 @@ constexpr Direction directions[] = {
     {"hbm.latency_exponent", Better::more},  // a load below 1 is raised to this power
 
     {"cache.capacity", Better::more},
-    {"cache.usable_share", Better::more},
-    {"cache.dirty_least", Better::neither, "stored lines that stay need not be written, but leave less room for rows"},
-    {"cache.dirty_most", Better::neither, "as dirty_least"},
+    {"cache.partitions", Better::less},
+    {"cache.evict_first_share", Better::more},
+    {"cache.store_displaces", Better::less},
+    {"cache.dirty_least", Better::neither, "stored lines that stay need not be written, but leave a GEMM less room"},
+    {"cache.dirty_most", Better::more},
     {"cache.bandwidth", Better::more},
     {"cache.add_cost", Better::less},
     {"cache.slices", Better::less},

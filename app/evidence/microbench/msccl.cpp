@@ -226,7 +226,7 @@ Values run(const libraries::LibrarySpec& library, const SystemSpec& system, cons
       build,
       collective::algorithm_program(std::make_shared<const Algorithm>(made.algorithm), bytes,
                                     collective::fifo_of(protocol),
-                                    build.gpu().l2.capacity * build.gpu().l2.usable_share),
+                                    build.gpu().l2.duplicated()),
       library, protocol, element_bytes, "plan");
   const replay::Result result = simulate(node, program);
   const Time first = result.operations.front().first_workgroup;

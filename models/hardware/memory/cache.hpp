@@ -8,6 +8,8 @@
 
 namespace moire::memory {
 
+enum class Loads { ordinary, evict_first };  // whether a load has the hint that its line be evicted first
+
 // Returns how many bytes of HBM traffic a byte of a row costs, if rows are read at random. The row is rounded up to a
 // multiple of access_granularity, and each row costs random_access_cost more.
 double row_overfetch(const HbmSpec& hbm, Bytes row);
@@ -16,8 +18,8 @@ double row_overfetch(const HbmSpec& hbm, Bytes row);
 // bandwidth `memory` of the memory.
 Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, BytesPerSecond memory);
 
-// Returns the steady-state hit ratio of uniformly random accesses over `footprint` bytes: the share of these bytes that
-// fits into the caches.
+// Returns the steady-state hit ratio of accesses to `footprint` bytes, all alike: the share of these bytes that fits
+// into the caches if every partition has a copy of them.
 double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint);
 
 // Returns the bytes of the caches that stored lines leave to loads in a kernel that stores little (dirty_least).
@@ -26,7 +28,8 @@ Bytes room_for_loads(const CacheSpec& l2, const std::optional<CacheSpec>& memory
 // Returns the share of a kernel's stored bytes that are written to memory while the kernel runs, if it stores to the
 // same place again and again. Stored lines that the cache keeps at the end of one run are stored again by the next run,
 // and never written. `stored`: bytes that the kernel stores. `loaded`: bytes that it loads from memory.
-double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded);
+double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded,
+                    Loads loads);
 
 // Random reads of table rows by a kernel that goes from table to table (embedding).
 struct TableReads {
@@ -39,12 +42,19 @@ struct TableReads {
   double tables_at_once = 1;        // number of tables that the resident workgroups read at the same time
   Bytes numbers{};                  // row numbers, per read; they pass through the caches and are not read again
   Bytes results{};                  // stored results, per read
+  Loads loads = Loads::ordinary;    // of rows
 };
 
-// Returns the share of the reads that hit in an LRU cache that holds none of the rows at the beginning. Uses Che's
-// approximation of such a cache: a row stays in the cache until as many different rows and row numbers have followed it
-// as the cache holds. Results either pass through the cache, too, or they fill the part that belongs to stored lines
-// (CacheSpec::dirty_least).
+// Returns the share of the reads that hit. At the beginning, other lines fill the cache.
+//
+// Ordinary loads: the oldest line leaves the cache (LRU). Uses Che's approximation: a row stays until as many different
+// rows, row numbers and results have followed its last read as the cache holds. With several partitions, a row takes a
+// line where its memory is and one in each other partition whose CUs have read it lately; a result takes a line in
+// each.
+//
+// Loads whose lines are evicted first, if the GPU knows the hint: each read, whether it hits or not, puts a line into
+// the room of such lines (evict_first_share), and so does a result in each partition. A random line leaves the room for
+// it.
 double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads);
 
 // Returns the additional bytes of L2 bandwidth, per byte read from a table, that reads of the most popular row take,

@@ -29,43 +29,52 @@ TEST(UniformHitRatio, AMemorySideCacheHoldsWhatL2Holds) {
   EXPECT_DOUBLE_EQ(uniform_hit_ratio(cache(4e6), cache(2e6), Bytes{16e6}), 0.25) << "a smaller one adds nothing";
 }
 
-TEST(UniformHitRatio, OnlyTheUsableShareCounts) {
-  CacheSpec half = cache(8e6);
-  half.usable_share = 0.5;
-  EXPECT_DOUBLE_EQ(uniform_hit_ratio(half, std::nullopt, Bytes{32e6}), 0.125);
+TEST(UniformHitRatio, EveryPartitionHasACopy) {
+  CacheSpec two = cache(8e6);
+  two.partitions = 2;
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(two, std::nullopt, Bytes{32e6}), 0.125);
 }
 
-TEST(Residence, IsTheTimeInWhichMemoryFillsWhatIsUsable) {
-  CacheSpec half = cache(8e6);
-  half.usable_share = 0.5;
-  EXPECT_EQ(residence(half, std::nullopt, {4e12}), Time::from_us(1));
-  EXPECT_EQ(residence(half, cache(16e6), {4e12}), Time::from_us(4)) << "the larger cache behind it holds them longer";
+TEST(Residence, IsTheTimeInWhichMemoryFillsWhatEveryPartitionHolds) {
+  CacheSpec two = cache(8e6);
+  two.partitions = 2;
+  EXPECT_EQ(residence(two, std::nullopt, {4e12}), Time::from_us(1));
+  EXPECT_EQ(residence(two, cache(16e6), {4e12}), Time::from_us(4)) << "the larger cache behind it holds them longer";
 }
 
 TEST(WrittenBack, IsWhatTheCacheDoesNotHoldAtTheEnd) {
-  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{16e6}, Bytes{16e6}), 0.75) << "half of 8 MB is dirty";
-  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{4e6}, Bytes{4e6}), 0) << "all of it fits";
-  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{32e6}, Bytes{0}), 0.75);
-  EXPECT_DOUBLE_EQ(written_back(cache(8e6), cache(16e6), Bytes{16e6}, Bytes{16e6}), 0.5);
-  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{0}, Bytes{16e6}), 1) << "nothing is stored";
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{16e6}, Bytes{16e6}, Loads::ordinary), 0.75)
+      << "half of 8 MB is dirty";
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{4e6}, Bytes{4e6}, Loads::ordinary), 0)
+      << "all of it fits";
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{32e6}, Bytes{0}, Loads::ordinary), 0.75);
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), cache(16e6), Bytes{16e6}, Bytes{16e6}, Loads::ordinary), 0.5);
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{0}, Bytes{16e6}, Loads::ordinary), 1)
+      << "nothing is stored";
 }
 
-// Half of 8 MB holds lines. Stored lines fill a quarter of it beside loads without stores, and at most three quarters.
-CacheSpec with_stored_lines() {
+// Each of two partitions has half of 8 MB.
+CacheSpec in_partitions() {
   CacheSpec made = cache(8e6);
-  made.usable_share = 0.5;
+  made.partitions = 2;
+  made.evict_first_share = 0.5;
   made.dirty_least = 0.25;
-  made.dirty_most = 0.75;
   return made;
 }
 
-TEST(WrittenBack, StoredLinesStayAccordingToTheShareOfStores) {
-  const CacheSpec stays = with_stored_lines();
-  EXPECT_DOUBLE_EQ(written_back(stays, std::nullopt, Bytes{16e6}, Bytes{16e6}), 1 - 3. / 16);
-  EXPECT_DOUBLE_EQ(written_back(stays, std::nullopt, Bytes{16e6}, Bytes{48e6}), 1 - 2. / 16);
-  EXPECT_NEAR(written_back(stays, std::nullopt, Bytes{16e6}, Bytes{1e15}), 1 - 1. / 16, 1e-6);
-  EXPECT_DOUBLE_EQ(written_back(stays, std::nullopt, Bytes{1e6}, Bytes{1e6}), 0);
-  EXPECT_DOUBLE_EQ(written_back(stays, cache(16e6), Bytes{16e6}, Bytes{16e6}), 0.5) << "the larger cache keeps them";
+TEST(WrittenBack, StoredLinesStayBesideLoadsThatAreEvictedFirst) {
+  const CacheSpec l2 = in_partitions();
+  const auto written = [&](double stored, double loaded, Loads loads) {
+    return written_back(l2, std::nullopt, Bytes{stored}, Bytes{loaded}, loads);
+  };
+  EXPECT_DOUBLE_EQ(written(16e6, 16e6, Loads::evict_first), 1 - 3. / 16);
+  EXPECT_DOUBLE_EQ(written(16e6, 48e6, Loads::evict_first), 1 - 2. / 16);
+  EXPECT_DOUBLE_EQ(written(16e6, 0, Loads::evict_first), 1 - 4. / 16);
+  EXPECT_NEAR(written(16e6, 1e15, Loads::evict_first), 1 - 1. / 16, 1e-6);
+  EXPECT_DOUBLE_EQ(written(1e6, 1e6, Loads::evict_first), 0);
+  EXPECT_DOUBLE_EQ(written(16e6, 16e6, Loads::ordinary), 1 - 2. / 16) << "4 MB are shared";
+  EXPECT_DOUBLE_EQ(written_back(l2, cache(16e6), Bytes{16e6}, Bytes{16e6}, Loads::evict_first), 0.5)
+      << "the larger cache does not know the hint";
 }
 
 TEST(RowOverfetch, IsWholeGrainsAndTheCostOfOpening) {
@@ -127,18 +136,49 @@ TEST(TableHitRatio, BytesThatPassTakeRoomFromRows) {
   }
 }
 
-// Stored lines fill s + 1/4 of the usable half of the cache, where s is the share of stores in the traffic, and rows
-// the rest: of N alike rows, the part that fits.
-TEST(TableHitRatio, StoredLinesLeaveLessRoomForRows) {
-  CacheSpec stays = with_stored_lines();
-  stays.capacity = Bytes{50'000};
+// If an unused line stays for 2 N reads of N alike rows, the CUs of either partition read a row once in this time. So
+// no copy is there with probability 1/e, and none of the other partition's reads has come home with 1 - 1/e. The row is
+// not at home with 1/e (1 - 1/e), and neither at home nor a copy with 1/e^2. N - N/e copies and N - N/e (1 - 1/e) rows
+// at home fill the cache.
+TEST(TableHitRatio, PartitionsKeepCopies) {
+  CacheSpec l2 = in_partitions();
+  const double e1 = std::exp(-1), home = e1 * (1 - e1);
+  l2.capacity = Bytes{1000 * 100 * (1 - home + 1 - e1)};
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, reads_of(1000, 10'000'000, 0)), 1 - (home + e1 * e1) / 2, 1e-4);
+  l2.capacity = Bytes{1000 * 100 * 0.5};
+  l2.partitions = 1;
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, reads_of(1000, 10'000'000, 0)), 0.5, 1e-4);
+}
+
+// Of N alike rows, each read displaces one of the room's R lines, so a row is held with probability R / (R + N).
+TEST(TableHitRatio, RowsThatAreEvictedFirstHaveARoomOfTheirOwn) {
+  CacheSpec l2 = in_partitions();
+  l2.capacity = Bytes{2 * 250 * 100};
+  l2.store_displaces = 3;
   TableReads reads = reads_of(1000, 10'000'000, 0);
-  EXPECT_NEAR(table_hit_ratio(stays, std::nullopt, reads), 0.25 * 0.75, 1e-4);
-  reads.results = Bytes{20};
-  const double hits = table_hit_ratio(stays, std::nullopt, reads);
-  EXPECT_NEAR(hits, 0.25 * (0.75 - 20 / (20 + 100 * (1 - hits))), 1e-4);
-  reads.results = Bytes{1e6};
-  EXPECT_NEAR(table_hit_ratio(stays, std::nullopt, reads), 0.25 * 0.25, 1e-4) << "dirty_most";
+  reads.loads = Loads::evict_first;
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, reads), 250. / 1250, 1e-4);
+  reads.results = Bytes{100};  // displaces three more lines
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, reads), 62.5 / 1062.5, 1e-4);
+  reads.results = Bytes{0};
+  reads.tables = 4;
+  reads.tables_at_once = 2;
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, reads), 125. / 1125, 1e-4);
+  l2.evict_first_share.reset();
+  const double without = table_hit_ratio(l2, std::nullopt, reads);
+  reads.loads = Loads::ordinary;
+  EXPECT_EQ(table_hit_ratio(l2, std::nullopt, reads), without) << "a GPU that does not know the hint";
+}
+
+// In the first reads, the room holds few of the rows: with rate r = 1/N + 1/R, the mean over n reads is the share of
+// the steady state that 1 - (1 - e^(-r n)) / (r n) gives.
+TEST(TableHitRatio, RowsThatAreEvictedFirstComeOneByOne) {
+  CacheSpec l2 = in_partitions();
+  l2.capacity = Bytes{2 * 250 * 100};
+  TableReads reads = reads_of(1000, 200, 0);
+  reads.loads = Loads::evict_first;
+  const double rn = 200 * (1. / 1000 + 1. / 250);
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, reads), 0.2 * (1 - (1 - std::exp(-rn)) / rn), 1e-9);
 }
 
 // Two tables that are read together each have half of the cache.
@@ -175,52 +215,77 @@ TEST(TableHitRatio, APassFindsWhatTheLastOneLeftIfAllTablesFit) {
               table_hit_ratio(cache(1e6), std::nullopt, reads_of(1000, 500, 0)), 1e-12);
 }
 
-// Returns the hit ratio of an LRU cache that is simulated read by read, as a reference.
-double simulated_hit_ratio(std::size_t holds, std::int64_t rows, std::int64_t reads, double exponent) {
-  std::vector<double> sums;
-  double sum = 0;
-  for (std::int64_t k = 1; k <= rows; ++k) sums.push_back(sum += std::pow(static_cast<double>(k), -exponent));
-  std::mt19937_64 engine(5);
-  std::list<std::int64_t> order;  // most recent first
-  std::unordered_map<std::int64_t, std::list<std::int64_t>::iterator> where;
-  std::int64_t hits = 0;
-  for (std::int64_t i = 0; i < reads; ++i) {
-    const double at = static_cast<double>(engine() >> 11) * 0x1p-53 * sum;
-    const std::int64_t row = std::lower_bound(sums.begin(), sums.end(), at) - sums.begin();
-    if (const auto found = where.find(row); found != where.end()) {
-      ++hits;
-      order.splice(order.begin(), order, found->second);
-      continue;
+// An LRU cache for `holds` rows.
+class Lru {
+ public:
+  explicit Lru(std::size_t holds) : holds_(holds) {}
+  bool read(std::int64_t row) {  // returns whether the row is held; afterwards it is
+    const auto found = where_.find(row);
+    if (found != where_.end()) {
+      order_.splice(order_.begin(), order_, found->second);
+      return true;
     }
-    order.push_front(row);
-    where[row] = order.begin();
-    if (order.size() <= holds) continue;
-    where.erase(order.back());
-    order.pop_back();
+    order_.push_front(row);
+    where_[row] = order_.begin();
+    if (order_.size() > holds_) {
+      where_.erase(order_.back());
+      order_.pop_back();
+    }
+    return false;
   }
-  return static_cast<double>(hits) / static_cast<double>(reads);
-}
+
+ private:
+  std::size_t holds_;
+  std::list<std::int64_t> order_;  // most recent first
+  std::unordered_map<std::int64_t, std::list<std::int64_t>::iterator> where_;
+};
 
 struct Walk {
-  std::size_t holds;
+  std::size_t holds;  // all partitions together
   std::int64_t rows;
   std::int64_t reads;
   double exponent;
+  std::int64_t partitions = 1;
 };
+
+// Returns the hit ratio of a cache that is simulated read by read, as a reference.
+double simulated_hit_ratio(const Walk& walk) {
+  std::vector<double> sums;
+  double sum = 0;
+  for (std::int64_t k = 1; k <= walk.rows; ++k) sums.push_back(sum += std::pow(static_cast<double>(k), -walk.exponent));
+  std::mt19937_64 engine(5);
+  const auto partitions = static_cast<std::uint64_t>(walk.partitions);
+  std::vector<Lru> caches(partitions, Lru(walk.holds / partitions));
+  std::int64_t hits = 0;
+  for (std::int64_t i = 0; i < walk.reads; ++i) {
+    const double at = static_cast<double>(engine() >> 11) * 0x1p-53 * sum;
+    const std::int64_t row = std::lower_bound(sums.begin(), sums.end(), at) - sums.begin();
+    const std::uint64_t home = static_cast<std::uint64_t>(row) % partitions, reader = engine() % partitions;
+    bool hit = reader != home && caches[reader].read(row);
+    if (!hit) hit = caches[home].read(row);
+    hits += hit ? 1 : 0;
+  }
+  return static_cast<double>(hits) / static_cast<double>(walk.reads);
+}
+
 struct TableHitRatioOf : ::testing::TestWithParam<Walk> {};
 
 TEST_P(TableHitRatioOf, IsThatOfACacheReadRowByRow) {
-  const auto [holds, rows, reads, exponent] = GetParam();
-  EXPECT_NEAR(table_hit_ratio(cache(100.0 * static_cast<double>(holds)), std::nullopt, reads_of(rows, reads, exponent)),
-              simulated_hit_ratio(holds, rows, reads, exponent),
-              3 * std::sqrt(0.25 / static_cast<double>(reads)) + 0.001);
+  const Walk walk = GetParam();
+  CacheSpec l2 = cache(100.0 * static_cast<double>(walk.holds));
+  l2.partitions = walk.partitions;
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, reads_of(walk.rows, walk.reads, walk.exponent)),
+              simulated_hit_ratio(walk), 3 * std::sqrt(0.25 / static_cast<double>(walk.reads)) + 0.001);
 }
 
 INSTANTIATE_TEST_SUITE_P(Walks, TableHitRatioOf,
                          ::testing::Values(Walk{3000, 10'000, 4000, 0}, Walk{3000, 10'000, 50'000, 0},
                                            Walk{3000, 100'000, 20'000, 0.6}, Walk{3000, 100'000, 100'000, 0.8},
                                            Walk{3000, 100'000, 100'000, 1.05}, Walk{500, 100'000, 100'000, 1.05},
-                                           Walk{3000, 100'000, 2000, 1.05}, Walk{3000, 100'000, 100'000, 1.5}));
+                                           Walk{3000, 100'000, 2000, 1.05}, Walk{3000, 100'000, 100'000, 1.5},
+                                           Walk{3000, 10'000, 50'000, 0, 2}, Walk{3000, 100'000, 100'000, 0.8, 2},
+                                           Walk{3000, 100'000, 100'000, 1.05, 2}, Walk{3000, 100'000, 100'000, 1.5, 2},
+                                           Walk{3000, 100'000, 100'000, 0.8, 4}));
 
 // With Zipf's law of exponent 1 over three rows, 6 of 11 reads are of the first row.
 TEST(PopularExtra, IsTheShareOfTheMostPopularRowOfATable) {
@@ -232,11 +297,17 @@ TEST(PopularExtra, IsTheShareOfTheMostPopularRowOfATable) {
   reads.row_bytes = Bytes{512};
   EXPECT_EQ(popular_extra(l2, reads), 0) << "costs nothing unless a file says so";
   l2.popular_cost = 4;
+  reads.tables_at_once = 1e-15;
   EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3, 1e-12);
   reads.tables_at_once = 2;
   EXPECT_NEAR(popular_extra(l2, reads), 3. / 11 * 3, 1e-12) << "each table has one, in slices of its own";
-  reads.tables_at_once = 0.1;
-  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3, 1e-12);
+  reads.tables_at_once = 0.4;
+  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3 * 0.9, 1e-12) << "2 of 5 times at two tables, 3/4 at one of them";
+  reads.tables_at_once = 1;
+  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3 * 0.75, 1e-12);
+  reads.tables_at_once = 2 - 1e-12;
+  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3 * 0.5, 1e-9);
+  reads.tables_at_once = 1e-15;
   reads.zipf_exponent = 0;
   EXPECT_NEAR(popular_extra(l2, reads), 1. / 3 * 3, 1e-12);
 }

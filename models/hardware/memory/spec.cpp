@@ -73,21 +73,26 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
 void CacheSpec::describe(config::Describer<CacheSpec>& d) {
   d.component("cache", "The last-level cache that all CUs of a GPU share (L2, or the memory-side Infinity Cache).");
   d.field("capacity", &CacheSpec::capacity, "Size of the cache").positive();
-  d.field("usable_share", &CacheSpec::usable_share,
-          "Share of the capacity that is effective for rows read at random (partitions that keep copies of each "
-          "other's lines "
-          "hold less)")
-      .range(0.01, 1)
+  d.field("partitions", &CacheSpec::partitions,
+          "Partitions of the cache, each of which serves a share of the CUs and keeps a copy of each line that they "
+          "read from the memory of another partition")
+      .range(1, 16)
       .or_default();
-  d.field(
-       "dirty_least", &CacheSpec::dirty_least,
-       "Share of the usable bytes that stored lines still fill after loads of any length; loads do not displace them")
+  d.field("evict_first_share", &CacheSpec::evict_first_share,
+          "Share of the capacity that lines fill whose loads say that they be evicted first (CUDA: "
+          "ld.global.L1::no_allocate); they do not displace other lines. Absent: the GPU ignores this hint")
+      .range(0.01, 1)
+      .optional();
+  d.field("store_displaces", &CacheSpec::store_displaces,
+          "Number of lines, of loads whose lines are evicted first, that a stored line displaces")
+      .range(0, 100)
+      .or_default();
+  d.field("dirty_least", &CacheSpec::dirty_least,
+          "Stored lines that are not yet written to memory, beside loads whose lines are evicted first: share of the "
+          "bytes of which every partition can have a copy. The share of stores in the traffic of the memory is added")
       .range(0, 1)
       .or_default();
-  d.field("dirty_most", &CacheSpec::dirty_most,
-          "Largest share of the usable bytes that stored lines fill before they are written to memory. Between both "
-          "values it is dirty_least + the share of stores in the traffic of the memory; 0 means that loads and stores "
-          "displace each other's lines alike")
+  d.field("dirty_most", &CacheSpec::dirty_most, "Largest share of stored lines that are not yet written to memory")
       .range(0, 1)
       .or_default();
   d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second that all CUs together can load").positive();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/core/quantity.hpp"
 
@@ -40,12 +41,15 @@ struct HbmSpec {
 
 struct CacheSpec {
   Bytes capacity;
-  double usable_share = 1;  // share of the capacity that is usable for rows that are read at random
-  // Share of the usable bytes that stored lines fill, which are not written to memory yet: dirty_least + the share of
-  // stores in the traffic of the memory, but at most dirty_most. Loads do not displace these lines. dirty_most is 0:
-  // loads and stores displace each other's lines alike, the oldest ones first.
+  std::int64_t partitions = 1;  // each serves a share of the CUs, with a copy of each line that they read
+  // Loads with the hint that their lines be evicted first (CUDA's ld.global.L1::no_allocate) do not displace lines of
+  // other loads and of stores. Their lines have this share of the capacity. Absent: the GPU ignores the hint.
+  std::optional<double> evict_first_share = std::nullopt;
+  double store_displaces = 1;  // lines of such loads that a stored line displaces, where a loaded line displaces one
+  // Share of duplicated() that stored lines fill, not yet written to memory, beside loads with this hint: dirty_least +
+  // the share of stores in the traffic of the memory, but at most dirty_most.
   double dirty_least = 0;
-  double dirty_most = 0;
+  double dirty_most = 1;
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
@@ -59,6 +63,9 @@ struct CacheSpec {
   double readers_together = 1;
   bool in_groups = false;  // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
+
+  // Returns the bytes that the cache holds if every partition has a copy of all of them.
+  Bytes duplicated() const { return capacity * (1.0 / static_cast<double>(partitions)); }
 
   // Returns the load of the busiest slice / the mean load of a slice, if a hash divides `lines` (> 0) equally loaded
   // lines among the slices. The number of lines in a slice has mean and variance lines / slices. The result is the

@@ -183,7 +183,7 @@ class Appending {
     if (!follow_codings(*algorithm, fifo_of(*protocol), codings)) return false;
     const RatioOf ratio_of = [this](std::int64_t chunk) { return spec_.codec->ratio_of(chunk); };
     auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol),
-                                   build_.gpu().l2.capacity * build_.gpu().l2.usable_share, codings, ratio_of);
+                                   build_.gpu().l2.duplicated(), codings, ratio_of);
     program::WorkgroupResources resources = resources_of(*library_, build_.gpu(), protocol->threads, steps->channels());
     std::optional<Coding> coding;
     if (!codings.takes.empty()) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {
@@ -41,6 +40,12 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .or_default();
   d.field("index_bytes", &EmbeddingSpec::index_bytes, "Bytes of one row number: 8 for int64 (PyTorch), 4 for int32")
       .range(Bytes{1}, Bytes{16})
+      .or_default();
+  d.field("row_loads", &EmbeddingSpec::row_loads,
+          "How rows are loaded. evict_first: with the hint that the L2 evict their lines first (CUDA: "
+          "ld.global.L1::no_allocate), so that they have little of it; ordinary: without this hint. Only a GPU with "
+          "l2.evict_first_share knows the hint")
+      .choices({{"evict_first", memory::Loads::evict_first}, {"ordinary", memory::Loads::ordinary}})
       .or_default();
   d.field("zipf_exponent", &EmbeddingSpec::zipf_exponent,
           "Popularity of rows: the k-th row of a table is accessed in proportion to 1 / k^exponent; with 0, all rows "
@@ -190,20 +195,29 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   shape.name = std::move(name);
   shape.read = pooling * row + indices;
   shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{row});
-  const memory::TableReads reads{.tables = spec.tables_per_gpu,
-                                 .rows = spec.rows_per_table,
-                                 .row_bytes = Bytes{row},
-                                 .passes = walk.passes,
-                                 .reads_per_pass = spec.global_batch * spec.pooling / walk.passes,
-                                 .zipf_exponent = spec.zipf_exponent,
-                                 .tables_at_once = static_cast<double>(walk.workgroups) * bags *
-                                                   static_cast<double>(walk.passes) /
-                                                   static_cast<double>(spec.global_batch),
-                                 .numbers = spec.index_bytes,
-                                 .results = Bytes{row / pooling}};
-  const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
+  memory::TableReads reads{.tables = spec.tables_per_gpu,
+                           .rows = spec.rows_per_table,
+                           .row_bytes = Bytes{row},
+                           .passes = walk.passes,
+                           .reads_per_pass = spec.global_batch * spec.pooling / walk.passes,
+                           .zipf_exponent = spec.zipf_exponent,
+                           .numbers = spec.index_bytes,
+                           .results = Bytes{row / pooling},
+                           .loads = spec.row_loads};
+  const double tables_per_round = static_cast<double>(walk.workgroups) * bags * static_cast<double>(walk.passes) /
+                                  static_cast<double>(spec.global_batch);
+  const double rounds = static_cast<double>(spec.tables_per_gpu * walk.passes) / tables_per_round;
+  double row_hits = 0, popular = 0;
+  const int points = walk.progress_spread > 0 ? 8 : 1;
+  for (int point = 0; point < points; ++point) {
+    const double done = rounds * (point + 0.5) / points;
+    reads.tables_at_once = tables_per_round * (1 + 2 * std::sqrt(3.0) * walk.progress_spread * done);
+    row_hits += memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads) / points;
+    reads.tables_at_once = tables_per_round;
+    popular += memory::popular_extra(gpu.l2, reads) / points;
+  }
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
-  shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
+  shape.l2_extra = pooling * row * popular;
   shape.flop = pooling * static_cast<double>(spec.dim);
   // A workgroup loads a batch of rows, sums them, and loads the next batch. A batch has as many rows of every bag of
   // the task as fit into the spec's `in_flight`. The shape's `in_flight` is the mean over the batches of a task.
@@ -230,7 +244,7 @@ double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& g
   const auto vectors = static_cast<double>(spec.tables_per_gpu * spec.global_batch);
   const double vector_bytes = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
   return memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{vectors * vector_bytes},
-                              Bytes{vectors * gather.read * gather.read_miss});
+                              Bytes{vectors * gather.read * gather.read_miss}, spec.row_loads);
 }
 
 Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::int64_t resident) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "models/hardware/memory/cache.hpp"
 #include "models/workload/builder/builder.hpp"
 #include "models/workload/collective/collective.hpp"
 
@@ -26,7 +27,8 @@ struct EmbeddingSpec {
   std::int64_t dim = 0;
   std::int64_t rows_per_table = 1'000'000;
   builder::DataType dtype = builder::DataType::fp32;
-  Bytes index_bytes{8};      // of one row number; PyTorch passes int64
+  Bytes index_bytes{8};  // of one row number; PyTorch passes int64
+  memory::Loads row_loads = memory::Loads::evict_first;
   double zipf_exponent = 0;  // the k-th row is read with a probability in proportion to 1 / k^exponent
   // Keys of the embedding kernel:
   std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup (task)
@@ -72,6 +74,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 struct Walk {
   std::int64_t passes = 1;      // walks through all tables, each for another part of the samples
   std::int64_t workgroups = 1;  // workgroups on the GPU at once, which work on neighbouring tasks
+  double progress_spread = 0;   // of the tasks that persistent workgroups have done (cu::CuArraySpec)
 };
 
 // Returns the demands of gathering one output vector, which is the unit of work. The caller adds the store of the

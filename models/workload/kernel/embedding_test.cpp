@@ -518,7 +518,6 @@ TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   spec.index_bytes = {0.001};  // and row numbers take no room in the cache
   machine::GpuSpec gpu = machine::example_gpu();
   gpu.l2.capacity = {1000 * 256.};
-  gpu.l2.usable_share = 1;
   const auto misses = [&](std::int64_t workgroups) {
     return gather_shape(spec, gpu, "gather", {.passes = 1, .workgroups = workgroups}).read_miss;
   };
