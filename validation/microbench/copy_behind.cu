@@ -1,7 +1,12 @@
 // The benchmark copy_behind: how long an operation of a stream waits for the previous operation if the two are of
 // different kinds. The kinds are an empty kernel, a copy to the next GPU by a copy engine, and a copy within the GPU by
 // a kernel of the driver. A gate holds the stream until all operations are enqueued. The time is that between two
-// events of the stream.
+// events of the stream. copy_steps measures copies of many sizes before another operation (its rows are rows of
+// copy_behind, too): how often does the waiting operation look whether the copy has ended?
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
 #include "cuda_check.hpp"
 #include "device_clock.cuh"
 #include "harness.hpp"
@@ -96,10 +101,23 @@ void bench_all(Collector& c) {
   }
 }
 
+// Sizes from 64 KiB to 32 MiB, twelve for each power of two, in whole KiB, without those that bench_all() measures.
+void bench_steps(Collector& c) {
+  Sequence sequence(c);
+  for (const int second : {kKernel, kLocal}) {
+    for (int step = 0; step <= 9 * 12; ++step) {
+      const int64_t bytes = int64_t(std::lround(64 * std::exp2(step / 12.))) * 1024;
+      if (std::find(std::begin(kSizes), std::end(kSizes), bytes) == std::end(kSizes))
+        sequence.bench(kPeer, second, kNone, bytes);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Collector c(argc, argv, "copy_behind", 2 * kTargets);
   if (c.wants("copy_behind")) bench_all(c);
+  if (c.wants_peers("copy_steps")) bench_steps(c);
   return 0;
 }
