@@ -102,8 +102,12 @@ __host__ __device__ constexpr int wgs_per_sm_of(Dtype dtype, int bags) {
   return bags * (16 / bytes_of(dtype)) <= 8 ? 4 : 3;
 }
 
-// Loads 16 bytes of a row. A row is read only once, so its load should not evict other lines from the L1.
+// Loads 16 bytes of a row. A row is read only once, so its load should not evict other lines from the L1. This hint also
+// lets the L2 evict the line first. The program fused_embedding_ordinary loads without it, and past the L1 as well.
 __device__ inline uint4 load_piece(const uint4* p) {
+#ifdef MOIRE_ORDINARY_LOADS
+  return __ldcg(p);
+#endif
   uint4 v;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
