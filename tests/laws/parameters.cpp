@@ -38,6 +38,7 @@ constexpr Direction directions[] = {
     {"cu_array.matrix_clock", Better::more},
     {"cu_array.younger_matrix_share", Better::neither,
      "determines how a CU's workgroups share its rate, not a capacity"},
+    {"cu_array.progress_window", Better::less},
     {"cu_array.progress_spread", Better::neither,
      "determines which tables of an embedding are stored at the same time, not a capacity"},
     {"cu_array.issue_per_clock", Better::more},

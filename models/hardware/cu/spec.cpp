@@ -64,6 +64,11 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
        "0: all workgroups do their first, second, ... tasks at the same time")
       .range(0, 1)
       .or_default();
+  d.field("progress_window", &CuArraySpec::progress_window,
+          "Number of rounds of tasks that the workgroups of a persistent kernel are in at the same time, beyond one, "
+          "relative to the rounds that they have done")
+      .range(0, 1)
+      .or_default();
   d.field("matrix_clock", &CuArraySpec::matrix_clock,
           "Clock that the power limit allows while all CUs do matrix arithmetic on operands of random digits; absent: "
           "`clock`")

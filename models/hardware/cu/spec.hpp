@@ -45,6 +45,9 @@ struct CuArraySpec {
   double younger_matrix_share = 1;
   // Standard deviation of the tasks that the workgroups of a persistent kernel have done, relative to their mean.
   double progress_spread = 0;
+  // Rounds of tasks that they are in at the same time, beyond one, relative to the rounds that they have done: 1 / sum
+  // of the squared shares of the workgroups that are in each round.
+  double progress_window = 0;
   std::optional<PerSecond> matrix_clock;  // clock while all CUs do matrix arithmetic on random data; absent: `clock`
   Bytes bytes_in_flight_per_cu;
   // Number of CUs behind each port to the memory system, in the order of the CUs (H200: CPCs of three and of two TPCs).

@@ -303,7 +303,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   Walk walk;
   walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
   walk.workgroups = builder::resident_workgroups(build, kernel.resources);
-  walk.progress_spread = build.gpu().compute.progress_spread;
+  walk.progress_window = build.gpu().compute.progress_window;
   program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
   keep = gather_shape(spec, build.gpu(), "gather", walk);
   keep.write = sizes.vector_bytes;

@@ -204,20 +204,19 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
                            .numbers = spec.index_bytes,
                            .results = Bytes{row / pooling},
                            .loads = spec.row_loads};
-  const double tables_per_round = static_cast<double>(walk.workgroups) * bags * static_cast<double>(walk.passes) /
-                                  static_cast<double>(spec.global_batch);
-  const double rounds = static_cast<double>(spec.tables_per_gpu * walk.passes) / tables_per_round;
-  double row_hits = 0, popular = 0;
-  const int points = walk.progress_spread > 0 ? 8 : 1;
+  reads.tables_at_once = static_cast<double>(walk.workgroups) * bags * static_cast<double>(walk.passes) /
+                         static_cast<double>(spec.global_batch);
+  shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
+  // The further persistent workgroups get, the more tables they read at the same time.
+  const double of_first_tasks = reads.tables_at_once;
+  const double rounds = static_cast<double>(spec.tables_per_gpu * walk.passes) / of_first_tasks;
+  const int points = walk.progress_window > 0 ? 8 : 1;
+  double row_hits = 0;
   for (int point = 0; point < points; ++point) {
-    const double done = rounds * (point + 0.5) / points;
-    reads.tables_at_once = tables_per_round * (1 + 2 * std::sqrt(3.0) * walk.progress_spread * done);
+    reads.tables_at_once = of_first_tasks * (1 + walk.progress_window * rounds * (point + 0.5) / points);
     row_hits += memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads) / points;
-    reads.tables_at_once = tables_per_round;
-    popular += memory::popular_extra(gpu.l2, reads) / points;
   }
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
-  shape.l2_extra = pooling * row * popular;
   shape.flop = pooling * static_cast<double>(spec.dim);
   // A workgroup loads a batch of rows, sums them, and loads the next batch. A batch has as many rows of every bag of
   // the task as fit into the spec's `in_flight`. The shape's `in_flight` is the mean over the batches of a task.

@@ -74,7 +74,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 struct Walk {
   std::int64_t passes = 1;      // walks through all tables, each for another part of the samples
   std::int64_t workgroups = 1;  // workgroups on the GPU at once, which work on neighbouring tasks
-  double progress_spread = 0;   // of the tasks that persistent workgroups have done (cu::CuArraySpec)
+  double progress_window = 0;   // of persistent workgroups (cu::CuArraySpec)
 };
 
 // Returns the demands of gathering one output vector, which is the unit of work. The caller adds the store of the

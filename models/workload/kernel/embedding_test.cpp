@@ -523,6 +523,12 @@ TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   };
   EXPECT_NEAR(misses(2), 0, 1e-3);
   EXPECT_NEAR(misses(4), 0.5, 1e-3);
+  // Persistent workgroups of which two work on one table at first: after n of the two rounds, they are at 1 + n / 2
+  // tables, and 1 - 1 / (1 + n / 2) of the reads miss.
+  double expected = 0;
+  for (double point = 0.5; point < 8; ++point) expected += (1 - 1 / (1 + 0.5 * 2 * point / 8)) / 8;
+  const auto drifting = gather_shape(spec, gpu, "gather", {.passes = 1, .workgroups = 2, .progress_window = 0.5});
+  EXPECT_NEAR(drifting.read_miss, expected, 1e-3);
 }
 
 // With 16 KiB in flight, each of 8 bags has 8 rows of 256 B in flight. So bags of 20 rows take three batches. Shorter
