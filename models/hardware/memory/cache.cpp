@@ -64,18 +64,25 @@ class Popularity {
     return sum;
   }
 
-  // Returns the share of the next `reads` reads that hit if none of the rows is held at first, each read puts its row
-  // into a room, and each line of the room leaves it with probability `leaves` per read.
-  double hits_in_room(double reads, double leaves) const {
+  // Returns the share of the reads that hit in a room of the cache that holds none of the rows at first. Each of
+  // `reads` reads in a pass puts its row into the room, and each line leaves with probability `leaves` per read. Of the
+  // rows that the room holds at the end of a pass, the next pass finds the share `kept`.
+  double hits_in_room(double reads, double leaves, std::int64_t passes, double kept) const {
     double sum = 0;
     for (const Group& group : groups_) {
       const double rate = group.share + leaves;
       const double in_the_end = group.share / rate;
-      const double not_yet = -std::expm1(-rate * reads) / (rate * reads);  // mean over the reads
-      sum += group.rows * group.share * in_the_end * (1 - not_yet);
+      const double not_yet = -std::expm1(-rate * reads) / (rate * reads);  // mean over the reads of a pass
+      double held = 0, hits = 0;
+      for (std::int64_t pass = 0; pass < passes; ++pass) {
+        hits += in_the_end + (held - in_the_end) * not_yet;
+        held = kept * (in_the_end + (held - in_the_end) * std::exp(-rate * reads));
+      }
+      sum += group.rows * group.share * hits / static_cast<double>(passes);
     }
     return sum;
   }
+
   double most() const { return groups_.front().share; }  // share of all reads that go to the most popular row
 
  private:
@@ -141,11 +148,12 @@ double hits_of_ordinary(const Popularity& table, const TableReads& reads, const 
 
 // Returns the hit ratio of loads whose lines are evicted first.
 double hits_of_evict_first(const Popularity& table, const TableReads& reads, const CacheSpec& cache) {
-  const auto tables = static_cast<double>(reads.tables);
+  const auto tables = static_cast<double>(reads.tables), in_a_row = static_cast<double>(reads.reads_per_pass);
   const double room = cache.capacity.value * *cache.evict_first_share;
   const double put = reads.row_bytes.value + reads.numbers.value + reads.results.value * cache.store_displaces;
   const double at_once = std::clamp(reads.tables_at_once, 1.0, tables);
-  return table.hits_in_room(static_cast<double>(reads.reads_per_pass), put / room * at_once);
+  const double kept = std::exp(-put / room * in_a_row * (tables - at_once));  // while the other tables are read
+  return table.hits_in_room(in_a_row, put / room * at_once, reads.passes, kept);
 }
 
 bool evicts_first(const CacheSpec& cache, Loads loads) {

@@ -52,9 +52,8 @@ struct TableReads {
 // line where its memory is and one in each other partition whose CUs have read it lately; a result takes a line in
 // each.
 //
-// Loads whose lines are evicted first, if the GPU knows the hint: each read, whether it hits or not, puts a line into
-// the room of such lines (evict_first_share), and so does a result in each partition. A random line leaves the room for
-// it.
+// Loads whose lines are evicted first, if the GPU knows the hint: rows have a room of their own (evict_first_share).
+// For each read, whether it hits or not, a random line leaves the room, and for a result as many as store_displaces.
 double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads);
 
 // Returns the additional bytes of L2 bandwidth, per byte read from a table, that reads of the most popular row take,

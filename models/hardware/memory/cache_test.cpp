@@ -170,6 +170,22 @@ TEST(TableHitRatio, RowsThatAreEvictedFirstHaveARoomOfTheirOwn) {
   EXPECT_EQ(table_hit_ratio(l2, std::nullopt, reads), without) << "a GPU that does not know the hint";
 }
 
+// A second pass finds what is left of the first: all of it if there is no other table, and e^(-reads of other tables /
+// R) of it otherwise.
+TEST(TableHitRatio, TheNextPassFindsWhatTheRoomHasKept) {
+  CacheSpec l2 = in_partitions();
+  l2.capacity = Bytes{2 * 250 * 100};
+  TableReads once = reads_of(1000, 400, 0), twice = reads_of(1000, 200, 0);
+  once.loads = twice.loads = Loads::evict_first;
+  twice.passes = 2;
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, twice), table_hit_ratio(l2, std::nullopt, once), 1e-12);
+  twice.tables = 3;
+  const double rate = 1. / 1000 + 1. / 250, first = 0.2 * (1 - (1 - std::exp(-200 * rate)) / (200 * rate));
+  const double held = 0.2 * (1 - std::exp(-200 * rate)) * std::exp(-400. / 250);
+  const double second = 0.2 + (held - 0.2) * (1 - std::exp(-200 * rate)) / (200 * rate);
+  EXPECT_NEAR(table_hit_ratio(l2, std::nullopt, twice), (first + second) / 2, 1e-12);
+}
+
 // In the first reads, the room holds few of the rows: with rate r = 1/N + 1/R, the mean over n reads is the share of
 // the steady state that 1 - (1 - e^(-r n)) / (r n) gives.
 TEST(TableHitRatio, RowsThatAreEvictedFirstComeOneByOne) {
