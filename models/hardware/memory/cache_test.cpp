@@ -136,10 +136,10 @@ TEST(TableHitRatio, BytesThatPassTakeRoomFromRows) {
   }
 }
 
-// If an unused line stays for 2 N reads of N alike rows, the CUs of either partition read a row once in this time. So
-// no copy is there with probability 1/e, and none of the other partition's reads has come home with 1 - 1/e. The row is
-// not at home with 1/e (1 - 1/e), and neither at home nor a copy with 1/e^2. N - N/e copies and N - N/e (1 - 1/e) rows
-// at home fill the cache.
+// An unused line stays for 2 N reads of N alike rows. In this time, the CUs of each partition read a row once in the
+// mean, so there is no copy of it with probability 1/e. A read of the other partition that finds no copy comes home,
+// with probability 1/e. So the row is missing at home with 1/e (1 - 1/e), and both there and as a copy with 1/e^2. The
+// cache is as large as the lines that are not missing.
 TEST(TableHitRatio, PartitionsKeepCopies) {
   CacheSpec l2 = in_partitions();
   const double e1 = std::exp(-1), home = e1 * (1 - e1);
@@ -170,8 +170,8 @@ TEST(TableHitRatio, RowsThatAreEvictedFirstHaveARoomOfTheirOwn) {
   EXPECT_EQ(table_hit_ratio(l2, std::nullopt, reads), without) << "a GPU that does not know the hint";
 }
 
-// A second pass finds what is left of the first: all of it if there is no other table, and e^(-reads of other tables /
-// R) of it otherwise.
+// Without another table, a second pass finds all that the room held after the first. With other tables, it finds
+// e^(-n / R) of it, where n is the number of their reads and R the number of lines in the room.
 TEST(TableHitRatio, TheNextPassFindsWhatTheRoomHasKept) {
   CacheSpec l2 = in_partitions();
   l2.capacity = Bytes{2 * 250 * 100};

@@ -1,7 +1,9 @@
-// Compares the share of rows that the caches hold with what a profiler counted, on an H200 and an H100: in a benchmark
-// that reads random rows (validation/h200/cached_rows.csv, written by validation/cached_rows/count_rows.py), to which
-// evict_first_share and store_displaces are fitted, and in embedding kernels (cached.csv and
-// cached_again.csv, written by validation/fused_embedding/count_memory.py), to which nothing is fitted.
+// Compares the share of rows that the caches hold with what a profiler counted on an H200 and an H100.
+// - In a benchmark that reads random rows (validation/h200/cached_rows.csv, written by
+//   validation/cached_rows/count_rows.py). evict_first_share and store_displaces are fitted to it.
+// - In embedding kernels (validation/h200/cached*.csv, written by validation/fused_embedding/count_memory.py). Nothing
+// is
+//   fitted to them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,7 +88,7 @@ TEST(CountedHits, AreThoseOfTheModelOnAnH200) {
 TEST(CountedHits, AreThoseOfTheModelAtBlindPoints) {
   const Errors found = errors("h200/cached_blind_two.csv", "h200");
   EXPECT_EQ(found.points, 30);
-  EXPECT_LT(found.mean, 1.7);
+  EXPECT_NEAR(found.mean, 1.5, 0.05);
   EXPECT_LT(found.worst, 5);
 }
 
