@@ -1,9 +1,8 @@
 // Compares the share of rows that the caches hold with what a profiler counted on an H200 and an H100.
 // - In a benchmark that reads random rows (validation/h200/cached_rows.csv, written by
 //   validation/cached_rows/count_rows.py). evict_first_share and store_displaces are fitted to it.
-// - In embedding kernels (validation/h200/cached*.csv, written by validation/fused_embedding/count_memory.py). Nothing
-// is
-//   fitted to them.
+// - In embedding kernels (validation/h200/cached*.csv, written by validation/fused_embedding/count_memory.py), to which
+//   nothing is fitted.
 #include <gtest/gtest.h>
 
 #include <cmath>
