@@ -1,6 +1,7 @@
-// The benchmarks flag (time until another GPU sees a flag), fence and loaded_fence (time of a system fence after
-// stores, idle and under load).
+// The benchmarks flag (time until another GPU sees a flag), fence, fences_together and loaded_fence (time of a system
+// fence after stores: of one WG, of all WGs at the same time, and under load).
 #include <algorithm>
+#include <numeric>
 
 #include "access.cuh"
 #include "clock_sync.hpp"
@@ -20,6 +21,39 @@ __global__ void fence_kernel(float4* to, int vectors, uint64_t* took, int rounds
     if (threadIdx.x == 0) {
       fence_sys();
       took[round] = global_ns() - start;
+    }
+  }
+}
+
+constexpr int kTogetherRounds = 24;
+constexpr uint64_t kRoundNs = 40'000;
+
+// In every round, all WGs store `vectors` x 16 B and fence; the WGs of an SM begin `apart_ns` one after the other.
+// Records when each WG begins to store and when its fence returns. The first WG sets *begin, which is zero, to the time
+// of the first round.
+__global__ void __launch_bounds__(kThreads)
+    together_kernel(float4* to, int vectors, int sms, uint64_t apart_ns, unsigned long long* begin, uint64_t* began,
+                    uint64_t* ended) {
+  __shared__ uint64_t first;
+  if (threadIdx.x == 0) {
+    const unsigned long long mine = global_ns() + kRoundNs, set = atomicCAS(begin, 0ULL, mine);
+    first = (set == 0 ? mine : set) + blockIdx.x / sms * apart_ns;
+  }
+  __syncthreads();
+  for (int round = 0; round < kTogetherRounds; ++round) {
+    float4* const mine = to + (int64_t{round} * gridDim.x + blockIdx.x) * vectors;
+    const int at = blockIdx.x * kTogetherRounds + round;
+    if (threadIdx.x == 0) {
+      while (global_ns() < first + round * kRoundNs) {
+      }
+      began[at] = global_ns();
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < vectors; i += kThreads) mine[i] = make_float4(1, 2, 3, 4);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      fence_sys();
+      ended[at] = global_ns();
     }
   }
 }
@@ -89,6 +123,47 @@ void bench_fence(Collector& c) {
   CUDA_CHECK(cudaFree(took));
 }
 
+void bench_fences_together(Collector& c) {
+  unsigned long long* first_round = nullptr;
+  uint64_t *began = nullptr, *ended = nullptr;
+  CUDA_CHECK(cudaMalloc(&first_round, sizeof(*first_round)));
+  const int most = c.sms() * 8 * kTogetherRounds;
+  CUDA_CHECK(cudaMalloc(&began, sizeof(uint64_t) * most));
+  CUDA_CHECK(cudaMalloc(&ended, sizeof(uint64_t) * most));
+  const auto measure = [&](int remote, int per_sm, int bytes, int apart_ns) {
+    const int wgs = c.sms() * per_sm;
+    std::vector<uint64_t> begin(size_t(wgs) * kTogetherRounds), end(begin.size());
+    CUDA_CHECK(cudaMemset(first_round, 0, sizeof(*first_round)));
+    together_kernel<<<wgs, kThreads>>>(c.pool(remote), bytes / 16, c.sms(), apart_ns, first_round, began, ended);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaMemcpy(begin.data(), began, sizeof(uint64_t) * begin.size(), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(end.data(), ended, sizeof(uint64_t) * end.size(), cudaMemcpyDeviceToHost));
+    std::vector<double> first, mean, last;
+    for (int round = 4; round < kTogetherRounds; ++round) {  // the first fence of a kernel takes longer
+      uint64_t start = UINT64_MAX;
+      for (int w = 0; w < wgs; ++w) start = std::min(start, begin[size_t(w) * kTogetherRounds + round]);
+      std::vector<double> took;
+      for (int w = 0; w < wgs; ++w) took.push_back(double(end[size_t(w) * kTogetherRounds + round] - start));
+      first.push_back(*std::min_element(took.begin(), took.end()));
+      mean.push_back(std::accumulate(took.begin(), took.end(), 0.0) / wgs);
+      last.push_back(*std::max_element(took.begin(), took.end()));
+    }
+    const Parameters of =
+        Parameters()("remote", remote)("wgs_per_sm", per_sm)("store_bytes", bytes)("apart_ns", apart_ns);
+    c.row("fences_together", of, "first", first, "ns");
+    c.row("fences_together", of, "mean", mean, "ns");
+    c.row("fences_together", of, "last", last, "ns");
+  };
+  for (int remote = 0; remote <= (c.gpus() > 1 ? 1 : 0); ++remote)
+    for (const int per_sm : {1, 2, 4, 8})
+      for (const int bytes : {0, 4096, 8192})
+        for (const int apart_ns : {0, 100, 400})
+          if (per_sm > 1 || apart_ns == 0) measure(remote, per_sm, bytes, apart_ns);
+  CUDA_CHECK(cudaFree(first_round));
+  CUDA_CHECK(cudaFree(began));
+  CUDA_CHECK(cudaFree(ended));
+}
+
 void bench_loaded_fence(Collector& c) {
   struct Case {
     int rows, bytes;  // per round: rows that each group of 32 threads gathers, bytes that a WG stores to the peer
@@ -130,6 +205,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "flag", kPoolBytes);
   if (c.wants_peers("flag")) bench_flag(c);
   if (c.wants("fence")) bench_fence(c);
+  if (c.wants("fences_together")) bench_fences_together(c);
   if (c.wants_peers("loaded_fence")) bench_loaded_fence(c);
   return 0;
 }

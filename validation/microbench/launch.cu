@@ -1,5 +1,5 @@
-// The benchmark launch: the host's time to launch a kernel, the time until a kernel's store is visible, the time
-// between two events, and the gap between two kernels of a stream.
+// The benchmarks launch and store_end: the host's time to launch a kernel, the time until a kernel's store is visible,
+// the time between two events, also around a kernel that stores to a peer, and the gap between two kernels of a stream.
 #include <algorithm>
 #include <chrono>
 
@@ -25,6 +25,15 @@ __global__ void idle_kernel(uint64_t spin_ns, WgStamp* stamps) {
 }
 
 __global__ void empty_kernel() {}
+
+// Every WG stores 16 bytes and ends `after_ns` later.
+__global__ void store_kernel(float4* to, uint64_t after_ns) {
+  if (threadIdx.x != 0) return;
+  const uint64_t start = global_ns();
+  to[blockIdx.x] = make_float4(1, 2, 3, 4);
+  while (global_ns() < start + after_ns) {
+  }
+}
 
 __global__ void host_flag_kernel(volatile uint32_t* flag, uint32_t value) { *flag = value; }
 
@@ -110,14 +119,43 @@ void bench_events(Collector& c) {
   CUDA_CHECK(cudaEventDestroy(end));
 }
 
+// Measures the time between two events around a kernel that stores to its own memory or to a peer's.
+void bench_store_end(Collector& c) {
+  cudaEvent_t begin, end;
+  CUDA_CHECK(cudaEventCreate(&begin));
+  CUDA_CHECK(cudaEventCreate(&end));
+  for (int remote = 0; remote <= (c.gpus() > 1 ? 1 : 0); ++remote) {
+    for (const int wgs : {1, c.sms(), c.sms() * 4}) {
+      for (const int after_us : {0, 5}) {
+        const std::vector<double> pair = repeat(
+            [&](int) {
+              idle_kernel<<<1, kThreads>>>(100'000, c.stamps(0));
+              CUDA_CHECK(cudaEventRecord(begin));
+              store_kernel<<<wgs, kThreads>>>(c.pool(remote), uint64_t(after_us) * 1'000);
+              CUDA_CHECK(cudaEventRecord(end));
+              CUDA_CHECK(cudaEventSynchronize(end));
+              float ms = 0;
+              CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
+              return ms * 1e3;
+            },
+            kRuns);
+        c.row("store_end", Parameters()("remote", remote)("wgs", wgs)("after_us", after_us), "time", pair, "us");
+      }
+    }
+  }
+  CUDA_CHECK(cudaEventDestroy(begin));
+  CUDA_CHECK(cudaEventDestroy(end));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  Collector c(argc, argv, "launch", 0);
+  Collector c(argc, argv, "launch", int64_t{1} << 20);
   if (c.wants("launch")) {
     bench_host(c);
     bench_gap(c);
     bench_events(c);
   }
+  if (c.wants("store_end")) bench_store_end(c);
   return 0;
 }

@@ -1,5 +1,6 @@
 // Benchmarks of the time of a release fence, on an idle machine and beside stores of all workgroups.
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -27,6 +28,8 @@ PhaseShape stores(const machine::GpuSpec& gpu, bool remote, std::int64_t per_cu)
   return shape;
 }
 
+constexpr Time common_start = Time::from_us(40);  // when the workgroups begin; all are resident by then
+
 Values idle(const SystemSpec& system, const Parameters& parameters) {
   const bool remote = number(parameters, "remote") != 0;
   const SystemSpec node = remote ? one_node(system) : one_gpu(system);
@@ -40,7 +43,44 @@ Values idle(const SystemSpec& system, const Parameters& parameters) {
                   [=, &gpu](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
                     return step == 0 ? post(phase, bytes, remote ? 1 : 0, 0) : step == 1 ? fence(phase, gpu) : false;
                   })})};
-  return {{"time", simulate(node, program).end.ns()}};
+  Stamps stamps;
+  simulate(node, program, &stamps);
+  return {{"time", last_end(stamps.of("release")).ns()}};
+}
+
+// Workgroups of all CUs store and fence. Those of a CU begin some time apart.
+Values together(const SystemSpec& system, const Parameters& parameters) {
+  const bool remote = number(parameters, "remote") != 0;
+  const SystemSpec node = remote ? one_node(system) : one_gpu(system);
+  if (remote) need_gpus(node, 2);
+  const machine::GpuSpec& gpu = node.node.gpu;
+  const std::int64_t per_cu = positive_count(parameters, "wgs_per_sm"), cus = gpu.compute.total_cus();
+  const double bytes = number(parameters, "store_bytes");
+  const Time apart = Time::from_ns(number(parameters, "apart_ns"));
+  const std::vector<cu::CuId> places = microbench::places(gpu, per_cu);
+  std::vector<std::int64_t> turns, on_cu(static_cast<std::size_t>(cus));
+  for (const cu::CuId cu : places) turns.push_back(on_cu[cu]++);
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  program.queues = {queue("main", {kernel(
+                                      "release", gpu, per_cu, [=](Rank rank) { return rank == 0 ? per_cu * cus : 0; },
+                                      {stores(gpu, remote, per_cu)},
+                                      [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
+                                        const auto turn = static_cast<double>(turns[static_cast<std::size_t>(wg)]);
+                                        return step == 0   ? delay(phase, common_start + apart * turn)
+                                               : step == 1 ? post(phase, bytes, remote ? 1 : 0, 0)
+                                               : step == 2 ? fence(phase, gpu)
+                                                           : false;
+                                      })})};
+  Stamps stamps;
+  simulate(node, program, &stamps);
+  double first = std::numeric_limits<double>::max(), sum = 0, last = 0;
+  for (const Stamps::Stamp& stamp : stamps.of("release")) {
+    const double ns = (stamp.end - common_start).ns();
+    first = std::min(first, ns);
+    last = std::max(last, ns);
+    sum += ns;
+  }
+  return {{"first", first}, {"mean", sum / static_cast<double>(per_cu * cus)}, {"last", last}};
 }
 
 class Fences final : public program::Observer {
@@ -103,6 +143,11 @@ std::vector<Benchmark> fence_benchmarks() {
            {{"remote", "store_bytes"}},
            {{"time", "ns"}},
            idle},
+          {"fences_together",
+           "Stores and a system fence of all workgroups, which begin together or a fixed time apart.",
+           {{"remote", "wgs_per_sm", "store_bytes", "apart_ns"}},
+           {{"first", "ns"}, {"mean", "ns"}, {"last", "ns"}},
+           together},
           {"loaded_fence",
            "A system fence behind gather and store, all workgroups busy.",
            {{"wgs_per_sm", "gather_bytes", "store_bytes", "peers"}},

@@ -54,6 +54,30 @@ Values queue_gap(const SystemSpec& system, std::int64_t wgs) {
   return {{"queue_gap", (first_begin(stamps.of("second")) - last_end(stamps.of("first"))).ns()}};
 }
 
+// Returns the time in us between two events around a kernel whose workgroups store 16 bytes and end later.
+Values store_end(const SystemSpec& system, const Parameters& parameters) {
+  const bool remote = number(parameters, "remote") != 0;
+  SystemSpec node = remote ? one_node(system) : one_gpu(system);
+  if (remote) need_gpus(node, 2);
+  const machine::GpuSpec& gpu = node.node.gpu;
+  const std::int64_t wgs = positive_count(parameters, "wgs");
+  const Time after = Time::from_us(number(parameters, "after_us"));
+  PhaseShape store;
+  store.name = "store";
+  (remote ? store.peer_write : store.write) = 1;
+  store.in_flight = gpu.compute.bytes_in_flight_per_cu;
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  program.queues = {
+      queue("main", {kernel(
+                        "store", gpu, spread(gpu, wgs), [=](Rank rank) { return rank == 0 ? wgs : 0; }, {store},
+                        [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
+                          phase.posted = step == 0;
+                          return step == 0 ? work(phase, 16, remote ? 1 : 0) : step == 1 ? delay(phase, after) : false;
+                        })})};
+  const replay::Result result = simulate(node, program);
+  return {{"time", (result.end - result.operations[0].first_workgroup + system.node.gpu.host.event_pair).us()}};
+}
+
 Values run(const SystemSpec& system, const Parameters& parameters) {
   return parameters.count("wgs") == 0 ? launch_one(system) : queue_gap(system, positive_count(parameters, "wgs"));
 }
@@ -69,7 +93,12 @@ std::vector<Benchmark> launch_benchmarks() {
             {"event_pair", "us"},
             {"event_pair_2", "us"},
             {"queue_gap", "ns"}},
-           run}};
+           run},
+          {"store_end",
+           "A kernel that stores to its own memory or to a peer's, between two events.",
+           {{"remote", "wgs", "after_us"}},
+           {{"time", "us"}},
+           store_end}};
 }
 
 }  // namespace moire::microbench

@@ -225,6 +225,8 @@ void Replay::fire(std::uint64_t payload) {
       return posted_done(static_cast<std::uint32_t>(id));
     case Event::known:
       return posted_known(static_cast<std::uint32_t>(id));
+    case Event::fenced:
+      return end_fence(static_cast<std::uint32_t>(id >> 16), static_cast<part::CuId>(id & 0xFFFF));
     case Event::freed:
       --runs_[id >> 16].refilling;
       return free_slot(static_cast<std::uint32_t>(id >> 16), static_cast<part::CuId>(id & 0xFFFF));

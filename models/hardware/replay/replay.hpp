@@ -79,6 +79,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     workgroup,
     posted,
     known,
+    fenced,
     freed,
     dispatch,
     raise,  // a signal or put arrives and raises its flag
@@ -118,6 +119,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::int64_t most_at_work = 0;  // until now
     Time straggles{};               // of the workgroups that have worked, once none of them is left
     bool has_straggled = false;     // its last workgroup has ended an average one's work
+    bool stores_to_peers = false;   // a workgroup has stored bytes or a flag to another GPU of its node
     std::int64_t refilling = 0;     // slots whose workgroup has ended and that are not free again yet
     // One entry per panel, which is a set of workgroups that load the same bytes (program::Phase::panel). `began`: when
     // the latest of these workgroups began its work; max(): none has begun. `waited`: how long that workgroup had
@@ -150,7 +152,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   };
   struct WorkgroupRest {
     double peer_bytes = 0;        // of a work phase, for observers
-    Time fence;                   // duration of its fence after the last of its posted phases
+    std::optional<Time> fence{};  // duration of its fence, if it executes one or waits for one
+    bool shares_fence = false;    // the CU executes its fence now
     Time raising;                 // when its thread that raises flags in turn is ready for the next flag
     std::int64_t item = no_item;  // the queue item that it executes
     std::uint32_t item_step = 0;
@@ -176,12 +179,20 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time engine_waits, cus_wait;
     Runner last = Runner::none;  // of the queue's last kernel or copy that has ended
   };
+  // The fences of a CU (fences.cpp).
+  struct Fences {
+    std::vector<std::uint32_t> together;  // workgroups whose fence the CU executes now
+    std::vector<std::uint32_t> next;      // workgroups that have asked since, and share the next fence
+    std::size_t unfinished = 0;           // workgroups of `together` that have posted work
+    Time duration;                        // of the longest fence of `together`
+  };
   struct Gpu {
     std::unique_ptr<part::Dispatcher> dispatcher;
     Time next_turn;
     bool turn_scheduled = false;
     std::vector<Time> next_refill{};        // by CU
     std::vector<std::uint32_t> resident{};  // workgroups by CU, if energy is counted
+    std::vector<Fences> fences{};           // by CU; empty until a workgroup executes a fence
   };
   // A flag on its way to a rank.
   struct Flight {
@@ -322,6 +333,13 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void end_host_copy(const Flight& flight);
   std::uint32_t new_flight(const Flight& flight);
 
+  // fences.cpp
+  void begin_fence(std::uint32_t workgroup, Time duration);
+  void share_fence(std::uint32_t gpu, part::CuId cu);
+  void end_posted_work(std::uint32_t workgroup);
+  void schedule_end_of_fence(std::uint32_t gpu, part::CuId cu);
+  void end_fence(std::uint32_t gpu, part::CuId cu);
+
   // stand_in.cpp
   bool find_stand_ins() const;
   bool begins_by_itself(std::uint32_t run);  // true: another rank stands in for this run
@@ -372,6 +390,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::vector<std::uint32_t> free_flights_;
   std::vector<HostThread> host_threads_;  // by rank (or by queue and rank)
   std::vector<part::Placement> placed_;   // scratch
+  std::vector<std::uint32_t> fenced_;     // scratch
   std::vector<StandIn> stand_ins_;        // by operation; empty: every rank is simulated
   std::vector<bool> by_itself_;           // by rank: executes a kernel that has a stand-in
   std::vector<std::uint32_t> visits_;  // by rank: number of activities besides its kernels that use its GPU, or empty

@@ -153,7 +153,6 @@ void Replay::go_on(std::uint32_t id) {
       // A workgroup ends only after all its posted work has ended.
       wg.doing = Phase::Kind::fence;
       wg.since = now;
-      rest_of(wg).fence = Time{};
       return;
     }
     if (pulse_ != nullptr) steps_ += phase.skipped;
@@ -190,10 +189,7 @@ void Replay::go_on(std::uint32_t id) {
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
       case Phase::Kind::fence:
-        rest_of(wg).fence = phase.duration;
-        if (wg.posted > 0) return;  // the workgroup continues after its last posted phase has ended
-        machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
-        return;
+        return begin_fence(id, phase.duration);
       case Phase::Kind::wait:
         begin_wait(wg, phase);
         phases_.leave(id);
@@ -244,6 +240,8 @@ void Replay::begin_delay(Workgroup& wg, const Phase& phase) {
 
 // Counts the bytes that a work phase stores to a peer.
 void Replay::count_stores(Workgroup& wg, double bytes) {
+  KernelRun& run = runs_[wg.run];
+  run.stores_to_peers |= bytes > 0 && wg.peer != run.rank;
   if (observer_ != nullptr) rest_of(wg).peer_bytes = bytes;
   result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{bytes};
 }
@@ -328,8 +326,7 @@ void Replay::posted_known(std::uint32_t seat) {
   const std::uint32_t id = rests_[seat].posted_by;
   free_workgroups_.push_back(seat);
   Workgroup& owner = workgroups_[id];
-  if (--owner.posted > 0 || owner.doing != Phase::Kind::fence) return;
-  machine_.loop().calendar().schedule(machine_.loop().now() + rests_[id].fence, *this, pack(Event::workgroup, id));
+  if (--owner.posted == 0 && owner.doing == Phase::Kind::fence) end_posted_work(id);
 }
 
 bool Replay::gate_opens(const Phase& phase) {
@@ -387,6 +384,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
                       .payload = arrival});
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
+  runs_[wg.run].stores_to_peers |= phase.peer != rank;
   const Time latency = phase.peer == rank ? machine_.gpu(rank).l2.hit_latency : machine_.gpu().port.store_latency;
   if (phase.in_turn) {
     now = std::max(now, rest_of(wg).raising);
@@ -493,7 +491,9 @@ void Replay::retire(std::uint32_t id) {
   if (workgroups_[home].has_worked && --run.at_work == 0) run.straggles = phases_.straggles(home, run.most_at_work);
   if (++run.finished < run.workgroups) return;
   const std::uint64_t queue = run.rank * program_.queues.size() + run.queue;
-  machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, queue));
+  // Whatever a kernel has stored is visible to all GPUs when it ends.
+  const Time visible = run.stores_to_peers ? machine_.gpu().port.store_latency : Time{};
+  machine_.loop().calendar().schedule(machine_.loop().now() + visible, *this, pack(Event::end, queue));
 }
 
 void Replay::free_slot(std::uint32_t run_id, part::CuId cu) {

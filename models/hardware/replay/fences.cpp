@@ -1,0 +1,63 @@
+// Fences of workgroups. A CU executes one fence at a time. The workgroups that ask for one meanwhile share the next one.
+// A fence takes its duration after the posted work of all workgroups that share it has ended
+// (validation/microbench/flag.cu, fences_together).
+#include <algorithm>
+#include <utility>
+
+#include "models/hardware/replay/replay.hpp"
+
+namespace moire::replay {
+
+void Replay::begin_fence(std::uint32_t id, Time duration) {
+  rests_[id].fence = duration;
+  const Workgroup& wg = workgroups_[id];
+  const KernelRun& run = runs_[wg.run];
+  const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
+  std::vector<Fences>& fences = gpus_[gpu]->fences;
+  if (fences.empty()) fences.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
+  fences[wg.cu].next.push_back(id);
+  if (fences[wg.cu].together.empty()) share_fence(gpu, wg.cu);
+}
+
+// Begins the fence of all workgroups that have asked for one.
+void Replay::share_fence(std::uint32_t gpu, part::CuId cu) {
+  Fences& fences = gpus_[gpu]->fences[cu];
+  std::swap(fences.together, fences.next);
+  fences.duration = Time{};
+  for (const std::uint32_t id : fences.together) {
+    rests_[id].shares_fence = true;
+    fences.duration = std::max(fences.duration, *rests_[id].fence);
+    fences.unfinished += workgroups_[id].posted > 0 ? 1 : 0;
+  }
+  if (fences.unfinished == 0) schedule_end_of_fence(gpu, cu);
+}
+
+// Called when a workgroup has no posted work left, and executes a fence, waits for one, or ends.
+void Replay::end_posted_work(std::uint32_t id) {
+  const Workgroup& wg = workgroups_[id];
+  if (!rests_[id].fence) {
+    machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::workgroup, id));
+  } else if (rests_[id].shares_fence) {
+    const std::uint32_t gpu = gpu_with_slots(runs_[wg.run].rank, runs_[wg.run].queue);
+    if (--gpus_[gpu]->fences[wg.cu].unfinished == 0) schedule_end_of_fence(gpu, wg.cu);
+  }
+}
+
+void Replay::schedule_end_of_fence(std::uint32_t gpu, part::CuId cu) {
+  machine_.loop().calendar().schedule(machine_.loop().now() + gpus_[gpu]->fences[cu].duration, *this,
+                                      pack(Event::fenced, std::uint64_t{gpu} << 16 | cu));
+}
+
+void Replay::end_fence(std::uint32_t gpu, part::CuId cu) {
+  Fences& fences = gpus_[gpu]->fences[cu];
+  std::swap(fenced_, fences.together);
+  if (!fences.next.empty()) share_fence(gpu, cu);
+  for (const std::uint32_t id : fenced_) {
+    rests_[id].fence.reset();
+    rests_[id].shares_fence = false;
+    go_on(id);
+  }
+  fenced_.clear();
+}
+
+}  // namespace moire::replay
