@@ -40,6 +40,7 @@ struct PhaseShape {
   double read = 0;             // loaded from memory of the workgroup's own GPU
   double read_miss = 1;        // share of `read` that misses all caches
   double read_overfetch = 1;   // bytes fetched from HBM per missed byte; > 1 if rows are shorter than one HBM access
+  Bytes row{};                 // length of the rows that `read` consists of, if they lie anywhere in memory; 0: none
   double write = 0;            // stored to memory of the workgroup's own GPU
   double peer_write = 0;       // stored to the peer's memory over the scale-up link
   double write_miss = 1;       // share of the stored bytes that reaches memory before the kernel ends
@@ -87,6 +88,9 @@ struct PhaseShape {
   std::int64_t active_threads = 0;  // threads that take part in the phase; 0: all
   Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)
   bool operator==(const PhaseShape&) const = default;
+
+  // Returns how many rows the memory opens for `read`.
+  double rows() const { return row.value > 0 ? (read * read_miss - dependent_read) / row.value : 0; }
 
   // Returns the bytes that the memory fetches for `read`. What dependent loads load is contiguous, so the memory
   // fetches no more than these bytes.

@@ -98,6 +98,10 @@ int main(int argc, char** argv) {
     bench_case(c, 512, 1, 1, 8, mib << 20);
     bench_case(c, 512, c.sms() * 4, 4, 8, mib << 20);
   }
+  // Short rows of tables beyond the L2: does the memory open rows of smaller tables faster?
+  for (const int row_bytes : {32, 64, 128})
+    for (const int64_t mib : {16, 32, 64, 128, 256, 512, 1024, 4096})
+      bench_case(c, row_bytes, c.sms() * 8, 8, 2, mib << 20);
   for (const int wgs : {8, 16, 33, 66}) bench_case(c, 512, wgs, 1, 8, kPoolBytes);
   return 0;
 }

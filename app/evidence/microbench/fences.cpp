@@ -65,7 +65,7 @@ Values together(const SystemSpec& system, const Parameters& parameters) {
                                       "release", gpu, per_cu, [=](Rank rank) { return rank == 0 ? per_cu * cus : 0; },
                                       {stores(gpu, remote, per_cu)},
                                       [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
-                                        const auto turn = static_cast<double>(turns[static_cast<std::size_t>(wg)]);
+                                        const std::int64_t turn = turns[static_cast<std::size_t>(wg)];
                                         return step == 0   ? delay(phase, common_start + apart * turn)
                                                : step == 1 ? post(phase, bytes, remote ? 1 : 0, 0)
                                                : step == 2 ? fence(phase, gpu)

@@ -76,7 +76,7 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
   traffic.shape.random_rows = true;
-  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{amount(parameters, "row_bytes")});
+  memory::loads_rows(gpu.hbm, Bytes{amount(parameters, "row_bytes")}, traffic.shape);
   const double footprint = amount(parameters, "footprint_bytes");
   // The cache holds only rows that the repetitions before the median repetition have read. With few workgroups, those
   // repetitions did not read the whole footprint.
@@ -98,7 +98,7 @@ Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   loads_in_batches(traffic, parameters);
   traffic.bytes_per_wg = rows * amount(parameters, "tasks");
   traffic.shape.random_rows = true;
-  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{amount(parameters, "row_bytes")});
+  memory::loads_rows(gpu.hbm, Bytes{amount(parameters, "row_bytes")}, traffic.shape);
   traffic.shape.read_miss = miss_ratio(gpu, static_cast<double>(int64_t{4} << 30));
   traffic.shape.write = stored / rows;  // to new addresses, so they push earlier stores out of the cache
   return {{"time", run_span(system, traffic).us()}};
@@ -112,7 +112,7 @@ Values gather_length(const SystemSpec& system, const Parameters& parameters) {
   loads_in_batches(traffic, parameters);
   traffic.bytes_per_wg = amount(parameters, "gather_bytes");
   traffic.shape.random_rows = true;
-  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{amount(parameters, "row_bytes")});
+  memory::loads_rows(gpu.hbm, Bytes{amount(parameters, "row_bytes")}, traffic.shape);
   traffic.shape.read_miss = miss_ratio(gpu, amount(parameters, "footprint_bytes"));
   traffic.shape.write = number(parameters, "store_bytes") / traffic.bytes_per_wg;
   const auto stamps = stamps_of(system, traffic).of("traffic");
@@ -184,7 +184,7 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   loads_in_batches(traffic, parameters);
   traffic.shape.name = "gather";
   traffic.shape.random_rows = true;
-  traffic.shape.read_overfetch = memory::row_overfetch(gpu.node.gpu.hbm, Bytes{row});
+  memory::loads_rows(gpu.node.gpu.hbm, Bytes{row}, traffic.shape);
   // Every workgroup reads the same rows repeatedly.
   const auto wgs = static_cast<double>(sms) * static_cast<double>(positive_count(parameters, "wgs_per_sm"));
   traffic.shape.read_miss = miss_ratio(gpu.node.gpu, wgs * rows_per_wg * row);

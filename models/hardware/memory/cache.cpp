@@ -179,9 +179,12 @@ double busiest_table(const TableReads& reads) {
 
 double row_overfetch(const HbmSpec& hbm, Bytes row) {
   const double grain = hbm.access_granularity.value;
-  const double bytes = std::ceil(row.value / grain) * grain + hbm.random_access_cost.value;
-  const double least = hbm.random_access_rate ? hbm.bandwidth.value / hbm.random_access_rate->value : 0;
-  return std::max(bytes, least) / row.value;
+  return (std::ceil(row.value / grain) * grain + hbm.random_access_cost.value) / row.value;
+}
+
+void loads_rows(const HbmSpec& hbm, Bytes row, program::PhaseShape& shape) {
+  shape.row = row;
+  shape.read_overfetch = row_overfetch(hbm, row);
 }
 
 double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded,

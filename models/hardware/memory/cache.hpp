@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "models/hardware/memory/spec.hpp"
+#include "sim/program/program.hpp"
 
 namespace moire::memory {
 
@@ -13,6 +14,9 @@ enum class Loads { ordinary, evict_first };  // whether a load has the hint that
 // Returns how many bytes of HBM traffic a byte of a row costs, if rows are read at random. The row is rounded up to a
 // multiple of access_granularity, and each row costs random_access_cost more.
 double row_overfetch(const HbmSpec& hbm, Bytes row);
+
+// Lets a phase load rows of this length from random places.
+void loads_rows(const HbmSpec& hbm, Bytes row, program::PhaseShape& shape);
 
 // Returns how long the caches hold a line that is not used again, if lines from memory fill the caches at the whole
 // bandwidth `memory` of the memory.

@@ -86,23 +86,6 @@ TEST(RowOverfetch, IsWholeGrainsAndTheCostOfOpening) {
   EXPECT_DOUBLE_EQ(row_overfetch(hbm, Bytes{512}), 528.0 / 512);
 }
 
-// An H200 reads 4.55 TB/s, but at most 37.6 billion random rows per second: rows of 64 B at 2.41 TB/s, and rows of 32 B
-// at half of this.
-TEST(RowOverfetch, ShortRowsAreLimitedByTheirNumber) {
-  HbmSpec hbm;
-  hbm.bandwidth = {4.55e12};
-  hbm.access_granularity = {64};
-  hbm.random_access_cost = {10.7};
-  hbm.random_access_rate = {37.6e9};
-  EXPECT_NEAR(hbm.bandwidth.value / row_overfetch(hbm, Bytes{64}), 2.41e12, 0.01e12);
-  EXPECT_NEAR(hbm.bandwidth.value / row_overfetch(hbm, Bytes{32}), 1.20e12, 0.01e12);
-  EXPECT_NEAR(hbm.bandwidth.value / row_overfetch(hbm, Bytes{128}), 4.2e12, 0.01e12);
-  const double before = 64 / hbm.bandwidth.value * row_overfetch(hbm, Bytes{64});
-  hbm.bandwidth = {9.1e12};
-  EXPECT_NEAR(64 / hbm.bandwidth.value * row_overfetch(hbm, Bytes{64}), before, 1e-20)
-      << "more bandwidth does not help";
-}
-
 // --- Rows of tables
 
 TableReads reads_of(std::int64_t rows, std::int64_t reads, double exponent) {

@@ -66,6 +66,8 @@ Memory::Memory(part::Site& site, const CacheSpec& l2, const HbmSpec& hbm)
       own.hit = of_rank.hit_latency.seconds();
       own.hbm = site.add_capacity(rank, {fmt::format("rank {} HBM", rank), hbm.bandwidth.value,
                                          hbm.latency_growth / queued_part(hbm), hbm.latency_exponent});
+      if (hbm.random_access_rate)
+        own.rows = site.add_capacity(rank, {fmt::format("rank {} HBM rows", rank), hbm.random_access_rate->value});
     }
   }
 }
@@ -115,6 +117,7 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   if (cached > 0) spec.demands.push_back({own.l2, cached});
   const double moved = shape.fetched() + shape.write * shape.write_miss * hbm_.write_cost;
   if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});
+  if (own.rows != core::no_id && shape.rows() > 0) spec.demands.push_back({own.rows, shape.rows()});
 }
 
 // True for a copy within the GPU whose source and destination together fit into the L2, so that no byte of the copy

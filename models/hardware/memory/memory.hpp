@@ -26,6 +26,7 @@ class Memory final : public part::Part, public part::Shared {
   struct Capacities {
     core::CapacityId l2 = core::no_id;
     core::CapacityId hbm = core::no_id;
+    core::CapacityId rows = core::no_id;  // no_id: no limit
     double hit = 0;  // L2 latency, in seconds
   };
   const Capacities& of(part::Rank rank, std::uint32_t queue) const {

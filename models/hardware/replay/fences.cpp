@@ -1,5 +1,5 @@
-// Fences of workgroups. A CU executes one fence at a time. The workgroups that ask for one meanwhile share the next one.
-// A fence takes its duration after the posted work of all workgroups that share it has ended
+// Fences of workgroups. A CU executes one fence at a time. The workgroups that ask for one meanwhile share the next
+// one. A fence takes its duration after the posted work of all workgroups that share it has ended
 // (validation/microbench/flag.cu, fences_together).
 #include <algorithm>
 #include <utility>

@@ -350,8 +350,10 @@ program::Phase post(double bytes, Rank peer) {
   return phase;
 }
 
-// Runs `steps` in one workgroup of rank 0 and returns when rank 0 ends. A workgroup stores to rank 1 at 50 B/ns, so
-// 12.5 kB take 250 ns.
+constexpr double way_ns = 500;  // store latency: how much longer a kernel that stored to a peer takes to end
+
+// Runs `steps` in one workgroup of rank 0 and returns when the workgroup ends. A workgroup stores to rank 1 at 50 B/ns,
+// so 12.5 kB take 250 ns.
 Time end_of(Steps steps) {
   Program program(2);
   program.queues = {
@@ -359,7 +361,7 @@ Time end_of(Steps steps) {
   Watcher watcher;
   const Result result = run(example_system(2), program, &watcher);
   EXPECT_EQ(result.deadlock, "");
-  return result.rank_end[0];
+  return result.rank_end[0] - (result.traffic.scale_up_bytes.value > 0 ? ns(way_ns) : Time{});
 }
 
 // Workgroups of one panel load the same bytes. Caches keep a line for 40 us. A workgroup that begins 30 us after the
@@ -416,6 +418,39 @@ TEST(Replay, AFenceWaitsForPostedStores) {
   EXPECT_EQ(end_of({fence(ns(70))}), ns(70)) << "nothing posted";
 }
 
+// Workgroups 0, 8 and 16 share a CU. Workgroup 8 asks for a fence while the CU executes that of workgroup 0.
+TEST(Replay, ACuExecutesOneFenceAtATime) {
+  const auto ends = [](const std::vector<Steps>& of_cu) {
+    Program program(2);
+    const auto steps = [=](Rank rank, std::int64_t number) {
+      return rank == 0 && number % 8 == 0 ? of_cu.at(static_cast<std::size_t>(number / 8)) : Steps{delay(us(1))};
+    };
+    const auto count = static_cast<std::int64_t>(8 * of_cu.size());
+    program.queues = {queue("main", {kernel("fence", count, steps, 256)})};
+    Watcher watcher;
+    EXPECT_EQ(run(example_system(2), program, &watcher).deadlock, "");
+    std::map<std::int64_t, double> fenced;
+    std::set<std::uint32_t> cus;
+    for (const Watcher::Workgroup& span : watcher.workgroups) {
+      if (span.phase != "fence") continue;
+      fenced[span.workgroup] = span.end.ns();
+      cus.insert(span.cu);
+    }
+    EXPECT_EQ(cus.size(), 1);
+    std::vector<double> all;
+    for (const auto& [number, end] : fenced) all.push_back(end);
+    return all;
+  };
+  EXPECT_THAT(ends({{fence(ns(70))}, {delay(ns(30)), fence(ns(70))}}), ElementsAre(70, 140));
+  EXPECT_THAT(ends({{fence(ns(70))}, {delay(ns(30)), fence(ns(70))}, {delay(ns(60)), fence(ns(50))}}),
+              ElementsAre(70, 140, 140))
+      << "those who ask during a fence share the next one, which is as long as the longest";
+  EXPECT_THAT(ends({{fence(ns(70))}, {delay(ns(100)), fence(ns(70))}}), ElementsAre(70, 170));
+  EXPECT_THAT(ends({{post(12.5e3, 1), fence(ns(70))}, {delay(ns(30)), fence(ns(70))}}), ElementsAre(320, 390))
+      << "it also waits for the stores for which the other fence waits";
+  EXPECT_THAT(ends({{fence(ns(70))}, {post(12.5e3, 1), fence(ns(70))}}), ElementsAre(70, 320));
+}
+
 // One thread raises the flags of a workgroup in turn. The workgroup goes on after its first signal, but its second
 // signal waits until the thread has spent the duration of the first one.
 TEST(Replay, ASignalInTurnWaitsForTheSignalBefore) {
@@ -436,7 +471,7 @@ TEST(Replay, ASignalInTurnWaitsForTheSignalBefore) {
     return std::pair{result.rank_end[0], result.rank_end[1]};
   };
   const auto [sender, receiver] = end_with(ns(100), true);
-  EXPECT_EQ(sender, ns(400 + 5)) << "the workgroup waits, too";
+  EXPECT_EQ(sender, ns(400 + 5 + way_ns)) << "the workgroup waits, too";
   EXPECT_EQ(receiver - end_with(ns(100), false).second, ns(300));
   EXPECT_EQ(end_with(ns(700), true), end_with(ns(700), false)) << "long done";
 }
@@ -454,7 +489,7 @@ TEST(Replay, AnotherWorkgroupTakesThePlaceOnlyThen) {
   const Result result = run(example_system(2), program);
   // Eight workgroups could store 50 B/ns each, but share a port of 300 B/ns: 100 kB take 333 1/3 ns. Then the ninth
   // workgroup begins.
-  EXPECT_EQ(result.rank_end[0].ps, 333'334 + 250'000);
+  EXPECT_EQ(result.rank_end[0], Time::from_ps(333'334 + 250'000) + ns(way_ns));
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 9 * 12.5e3);
 }
 
@@ -496,7 +531,7 @@ TEST(Replay, ASignalArrivesOneStoreLatencyLater) {
               return rank == 0 ? Steps{delay(us(1)), signal(1, flags.at(1, 0))} : Steps{wait(flags.at(1, 0))};
             })})};
   const Result result = run(example_system(2), program);
-  EXPECT_EQ(result.rank_end[0], us(1)) << "it does not wait for the arrival";
+  EXPECT_EQ(result.rank_end[0], ns(1000 + way_ns));
   EXPECT_EQ(result.rank_end[1], ns(1000 + 500 + 100)) << "store latency, then a poll";
   EXPECT_EQ(result.traffic.puts, 0);
 }
@@ -508,8 +543,8 @@ TEST(Replay, StoresToAPeerTakeItsPort) {
                             return rank == 0 ? Steps{} : Steps{work(12.5e3, 0, 1)};
                           })})};
   const Result result = run(example_system(4), program);
-  EXPECT_EQ(result.rank_end[0], Time{});
-  EXPECT_EQ(result.end, us(1));
+  EXPECT_EQ(result.rank_end[0], Time{}) << "it has stored nothing";
+  EXPECT_EQ(result.end, ns(1000 + way_ns));
 }
 
 // A put takes, in ns: wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25

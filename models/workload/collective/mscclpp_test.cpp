@@ -91,13 +91,14 @@ constexpr std::uint64_t round_of_64 = std::uint64_t{64} * 16;  // bytes that 64 
 
 // The first loads also wait for what the peer stores to the memory meanwhile: a nanosecond per KiB.
 constexpr double first_loads = 2;
+constexpr double last = 500;  // a kernel that stored to peers ends one store latency later
 
 TEST(PlanKernel, APutIsALoadAStoreAndASignal) {
   const Plan plan = pair({mscclpp::signal(), mscclpp::wait(), move("put", {at("i", 0)}, {peers(1, 0)}), nop(),
                           mscclpp::signal(), mscclpp::wait()});
   // The terms are, in order: setup; operation with fence, store latency, poll; operation, load; operation with barrier;
-  // operation with fence, store latency, poll.
-  const Time whole = Time::from_ns(1000 + 210 + 500 + 100 + 10 + 400 + 30 + 210 + 500 + 100);
+  // operation with fence, store latency, poll; end of a kernel that stored to a peer.
+  const Time whole = Time::from_ns(1000 + 210 + 500 + 100 + 10 + 400 + 30 + 210 + 500 + 100 + last);
   EXPECT_NEAR(run(example_equipped(2), plan, 2 * round_of_64).end.ns(), whole.ns(), first_loads);
   EXPECT_NEAR(run(example_equipped(2), plan, round_of_64).end.ns(), whole.ns(), first_loads)
       << "half of the threads have no data";
@@ -116,7 +117,7 @@ TEST(PlanKernel, PacketsNeedNoSignal) {
   const Plan plan = pair({move("ppkt", {at("i", 0)}, {peers(2, 0)}), move("upkt", {at("s", 0)}, {at("o", 1)})});
   // Packets leave after one load (400 ns) and arrive 500 ns later, and the receiver's poll takes 100 ns.
   const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data per thread
-  EXPECT_NEAR(result.end.ns(), 1000 + 10 + 400 + 500 + 100, first_loads);
+  EXPECT_NEAR(result.end.ns(), 1000 + 10 + 400 + 500 + 100 + last, first_loads);
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each GPU sends 512 B of data and 512 B of flags
 }
 
@@ -154,7 +155,7 @@ TEST(PlanKernel, ASumLoadsFromPeersAndKeepsItsOwn) {
   example.output_chunks = 1;
   const Plan plan = read("sum", example.text());
   EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end,
-            Time::from_ns(1000 + 810 + 10 + 2 * 500 + 400 + 30 + 810));  // two signals and waits
+            Time::from_ns(1000 + 810 + 10 + 2 * 500 + 400 + 30 + 810 + last));  // two signals and waits
 }
 
 // Pipelines run in rounds and move all bytes, also if the last round has fewer bytes.

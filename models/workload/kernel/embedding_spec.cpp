@@ -194,7 +194,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   program::PhaseShape shape;
   shape.name = std::move(name);
   shape.read = pooling * row + indices;
-  shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{row});
+  memory::loads_rows(gpu.hbm, Bytes{row}, shape);
   memory::TableReads reads{.tables = spec.tables_per_gpu,
                            .rows = spec.rows_per_table,
                            .row_bytes = Bytes{row},

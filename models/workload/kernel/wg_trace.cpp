@@ -277,13 +277,13 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   const double stores = recorded.stored > 0 ? recorded.stored / (recorded.read + recorded.stored) : 0;
   kernel.shapes = {{.name = "store to peer", .peer_write = 1, .mixed_stores = stores, .in_flight = in_flight},
                    {.name = "store", .write = 1, .mixed_stores = stores, .in_flight = in_flight}};
-  const program::PhaseShape gather = {.name = recorded.gather.name,
-                                      .read_miss = spec.cache_miss,
-                                      .read_overfetch = memory::row_overfetch(build.gpu().hbm, *spec.row),
-                                      .mixed_stores = stores,
-                                      .pipelined = false,
-                                      .random_rows = true,
-                                      .in_flight = in_flight};
+  program::PhaseShape gather = {.name = recorded.gather.name,
+                                .read_miss = spec.cache_miss,
+                                .mixed_stores = stores,
+                                .pipelined = false,
+                                .random_rows = true,
+                                .in_flight = in_flight};
+  memory::loads_rows(build.gpu().hbm, *spec.row, gather);
   const auto unit =
       spec.unit == TraceUnit::matrix ? program::Arithmetic::matrix_16bit : program::Arithmetic::vector_fp32;
   TraceShapes shapes;

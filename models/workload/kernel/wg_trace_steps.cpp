@@ -62,7 +62,7 @@ class Steps {
                      {.name = "store", .write = 1, .in_flight = in_flight}};
     work_.name = "work";
     work_.read_miss = spec.cache_miss;
-    if (spec.row) work_.read_overfetch = memory::row_overfetch(build.gpu().hbm, *spec.row);
+    if (spec.row) memory::loads_rows(build.gpu().hbm, *spec.row, work_);
     work_.random_rows = spec.row && !spec.pipelined;
     work_.pipelined = spec.pipelined;
     work_.in_flight = in_flight;

@@ -197,7 +197,7 @@ class Compiler {
     (load.from ? shape.peer_read : shape.read) = 1;
     shape.read_miss = load.cache_miss;
     if (load.row) {
-      shape.read_overfetch = memory::row_overfetch(build_.gpu().hbm, *load.row);
+      memory::loads_rows(build_.gpu().hbm, *load.row, shape);
       shape.random_rows = !load.pipelined;
     }
     shape.pipelined = load.pipelined;
@@ -244,7 +244,7 @@ class Compiler {
     shape.power = work.unit == Unit::matrix && shape.flop > 0 ? 1 : 0;
     shape.read_miss = work.read_miss;
     shape.write_miss = work.write_miss;
-    shape.read_overfetch = work.read_overfetch;
+    if (work.row) memory::loads_rows(build_.gpu().hbm, *work.row, shape);
     shape.mixed_stores = work.mixed_stores.value_or(-1);
     shape.dependent_loads = work.dependent_loads;
     shape.dependent_read = work.dependent_read.value;

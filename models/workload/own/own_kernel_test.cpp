@@ -63,12 +63,12 @@ Totals totals(const replay::Result& result) {
 
 std::string work(const program::PhaseShape& shape, const std::string& more) {
   return fmt::format(
-      "work: {{name: {}, read: {:.17g}, read_miss: {:.17g}, read_overfetch: {:.17g}, flop: {:.17g}, write: {:.17g}, "
+      "work: {{name: {}, read: {:.17g}, read_miss: {:.17g}, row: {:.17g} B, flop: {:.17g}, write: {:.17g}, "
       "write_miss: {:.17g}, dependent_loads: {:.17g}, dependent_read: {:.17g} B, pause: {} ps, in_flight: {:.17g} B, "
       "random_rows: true, "
       "pipelined: "
       "false{}{}}}",
-      shape.name, shape.read, shape.read_miss, shape.read_overfetch, shape.flop, shape.write, shape.write_miss,
+      shape.name, shape.read, shape.read_miss, shape.row.value, shape.flop, shape.write, shape.write_miss,
       shape.dependent_loads, shape.dependent_read, shape.pause.ps, shape.in_flight.value,
       shape.mixed_stores < 0 ? "" : fmt::format(", mixed_stores: {:.17g}", shape.mixed_stores), more);
 }

@@ -124,10 +124,10 @@ void WorkSpec::describe(config::Describer<WorkSpec>& d) {
           "Share of the stored bytes that leaves the caches before the kernel ends")
       .range(0, 1)
       .or_default();
-  d.field("read_overfetch", &WorkSpec::read_overfetch,
-          "Bytes that the HBM fetches per missed byte, if rows are shorter than its access granularity")
-      .range(1, 64)
-      .or_default();
+  d.field("row", &WorkSpec::row,
+          "Length of the rows that `read` consists of besides `dependent_read`, if they lie anywhere in memory")
+      .positive()
+      .optional();
   d.field("mixed_stores", &WorkSpec::mixed_stores,
           "Share of stores in the traffic with which these bytes mix; absent: the share in the step itself")
       .range(0, 1)

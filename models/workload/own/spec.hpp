@@ -67,7 +67,7 @@ struct WorkSpec {
   Element dtype = Element::fp32;
   double read_miss = 1;
   double write_miss = 1;
-  double read_overfetch = 1;
+  std::optional<Bytes> row = std::nullopt;
   std::optional<double> mixed_stores;
   double dependent_loads = 0;
   Bytes dependent_read{0};
