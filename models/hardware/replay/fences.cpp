@@ -23,13 +23,19 @@ void Replay::begin_fence(std::uint32_t id, Time duration) {
 void Replay::share_fence(std::uint32_t gpu, part::CuId cu) {
   Fences& fences = gpus_[gpu]->fences[cu];
   std::swap(fences.together, fences.next);
-  fences.duration = Time{};
-  for (const std::uint32_t id : fences.together) {
-    rests_[id].shares_fence = true;
-    fences.duration = std::max(fences.duration, *rests_[id].fence);
-    fences.unfinished += workgroups_[id].posted > 0 ? 1 : 0;
+  for (const std::uint32_t id : fences.together) rests_[id].shares_fence = true;
+  go_on_with_fence(gpu, cu);
+}
+
+// Schedules the end of a fence, unless a workgroup that shares it has posted work.
+void Replay::go_on_with_fence(std::uint32_t gpu, part::CuId cu) {
+  Time longest;
+  for (const std::uint32_t id : gpus_[gpu]->fences[cu].together) {
+    if (workgroups_[id].posted > 0) return;
+    longest = std::max(longest, *rests_[id].fence);
   }
-  if (fences.unfinished == 0) schedule_end_of_fence(gpu, cu);
+  machine_.loop().calendar().schedule(machine_.loop().now() + longest, *this,
+                                      pack(Event::fenced, std::uint64_t{gpu} << 16 | cu));
 }
 
 // Called when a workgroup has no posted work left, and executes a fence, waits for one, or ends.
@@ -38,14 +44,8 @@ void Replay::end_posted_work(std::uint32_t id) {
   if (!rests_[id].fence) {
     machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::workgroup, id));
   } else if (rests_[id].shares_fence) {
-    const std::uint32_t gpu = gpu_with_slots(runs_[wg.run].rank, runs_[wg.run].queue);
-    if (--gpus_[gpu]->fences[wg.cu].unfinished == 0) schedule_end_of_fence(gpu, wg.cu);
+    go_on_with_fence(gpu_with_slots(runs_[wg.run].rank, runs_[wg.run].queue), wg.cu);
   }
-}
-
-void Replay::schedule_end_of_fence(std::uint32_t gpu, part::CuId cu) {
-  machine_.loop().calendar().schedule(machine_.loop().now() + gpus_[gpu]->fences[cu].duration, *this,
-                                      pack(Event::fenced, std::uint64_t{gpu} << 16 | cu));
 }
 
 void Replay::end_fence(std::uint32_t gpu, part::CuId cu) {

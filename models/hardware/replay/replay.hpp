@@ -183,8 +183,6 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   struct Fences {
     std::vector<std::uint32_t> together;  // workgroups whose fence the CU executes now
     std::vector<std::uint32_t> next;      // workgroups that have asked since, and share the next fence
-    std::size_t unfinished = 0;           // workgroups of `together` that have posted work
-    Time duration;                        // of the longest fence of `together`
   };
   struct Gpu {
     std::unique_ptr<part::Dispatcher> dispatcher;
@@ -337,7 +335,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void begin_fence(std::uint32_t workgroup, Time duration);
   void share_fence(std::uint32_t gpu, part::CuId cu);
   void end_posted_work(std::uint32_t workgroup);
-  void schedule_end_of_fence(std::uint32_t gpu, part::CuId cu);
+  void go_on_with_fence(std::uint32_t gpu, part::CuId cu);
   void end_fence(std::uint32_t gpu, part::CuId cu);
 
   // stand_in.cpp
