@@ -492,7 +492,8 @@ void Replay::retire(std::uint32_t id) {
   if (++run.finished < run.workgroups) return;
   const std::uint64_t queue = run.rank * program_.queues.size() + run.queue;
   // Whatever a kernel has stored is visible to all GPUs when it ends.
-  const Time visible = run.stores_to_peers ? machine_.gpu().port.store_latency : Time{};
+  const link::PortSpec& port = machine_.gpu().port;
+  const Time visible = run.stores_to_peers ? port.kernel_end.value_or(port.store_latency) : Time{};
   machine_.loop().calendar().schedule(machine_.loop().now() + visible, *this, pack(Event::end, queue));
 }
 
