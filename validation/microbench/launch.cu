@@ -93,58 +93,52 @@ void bench_gap(Collector& c) {
   }
 }
 
-// Measures the time between two events around one or two empty kernels. A long kernel runs before the first event, so
-// that the host's launch times do not count. The time around one empty kernel is the smallest time that events can
-// show.
-void bench_events(Collector& c) {
+// Returns times in us between two events around what `launch` launches. A long kernel runs before the first event, so
+// that the host's launch times do not count.
+template <typename Launch>
+std::vector<double> between_events(Collector& c, Launch launch) {
   cudaEvent_t begin, end;
   CUDA_CHECK(cudaEventCreate(&begin));
   CUDA_CHECK(cudaEventCreate(&end));
-  for (const int kernels : {1, 2}) {
-    const std::vector<double> pair = repeat(
-        [&](int) {
-          idle_kernel<<<1, kThreads>>>(100'000, c.stamps(0));
-          CUDA_CHECK(cudaEventRecord(begin));
-          for (int k = 0; k < kernels; ++k) empty_kernel<<<1, kThreads>>>();
-          CUDA_CHECK(cudaEventRecord(end));
-          CUDA_CHECK(cudaEventSynchronize(end));
-          float ms = 0;
-          CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
-          return ms * 1e3;
-        },
-        kRuns);
-    c.row("launch", Parameters(), kernels == 1 ? "event_pair" : "event_pair_2", pair, "us");
-  }
+  std::vector<double> times = repeat(
+      [&](int) {
+        idle_kernel<<<1, kThreads>>>(100'000, c.stamps(0));
+        CUDA_CHECK(cudaEventRecord(begin));
+        launch();
+        CUDA_CHECK(cudaEventRecord(end));
+        CUDA_CHECK(cudaEventSynchronize(end));
+        float ms = 0;
+        CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
+        return ms * 1e3;
+      },
+      kRuns);
   CUDA_CHECK(cudaEventDestroy(begin));
   CUDA_CHECK(cudaEventDestroy(end));
+  return times;
 }
 
-// Measures the time between two events around a kernel that stores to its own memory or to a peer's.
+// Measures one and two empty kernels. The time around one is the smallest time that events can show.
+void bench_events(Collector& c) {
+  const auto empty = [] { empty_kernel<<<1, kThreads>>>(); };
+  c.row("launch", Parameters(), "event_pair", between_events(c, empty), "us");
+  const auto two = [&] {
+    empty();
+    empty();
+  };
+  c.row("launch", Parameters(), "event_pair_2", between_events(c, two), "us");
+}
+
+// Measures a kernel that stores to its own memory or to a peer's.
 void bench_store_end(Collector& c) {
-  cudaEvent_t begin, end;
-  CUDA_CHECK(cudaEventCreate(&begin));
-  CUDA_CHECK(cudaEventCreate(&end));
   for (int remote = 0; remote <= (c.gpus() > 1 ? 1 : 0); ++remote) {
     for (const int wgs : {1, c.sms(), c.sms() * 4}) {
       for (const int after_us : {0, 5}) {
-        const std::vector<double> pair = repeat(
-            [&](int) {
-              idle_kernel<<<1, kThreads>>>(100'000, c.stamps(0));
-              CUDA_CHECK(cudaEventRecord(begin));
-              store_kernel<<<wgs, kThreads>>>(c.pool(remote), uint64_t(after_us) * 1'000);
-              CUDA_CHECK(cudaEventRecord(end));
-              CUDA_CHECK(cudaEventSynchronize(end));
-              float ms = 0;
-              CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
-              return ms * 1e3;
-            },
-            kRuns);
-        c.row("store_end", Parameters()("remote", remote)("wgs", wgs)("after_us", after_us), "time", pair, "us");
+        const auto store = [&] { store_kernel<<<wgs, kThreads>>>(c.pool(remote), uint64_t(after_us) * 1'000); };
+        const Parameters of = Parameters()("remote", remote)("wgs", wgs)("after_us", after_us);
+        c.row("store_end", of, "time", between_events(c, store), "us");
       }
     }
   }
-  CUDA_CHECK(cudaEventDestroy(begin));
-  CUDA_CHECK(cudaEventDestroy(end));
 }
 
 }  // namespace

@@ -342,28 +342,6 @@ TEST(Replay, AWaitingWorkgroupLeavesItsShareOfTheCu) {
       << "reads alone (first loads, then 80 kB in the memory), L2 latency of flag and poll";
 }
 
-// --- Posted work and fences
-
-program::Phase post(double bytes, Rank peer) {
-  program::Phase phase = work(bytes, peer, 1);
-  phase.posted = true;
-  return phase;
-}
-
-constexpr double way_ns = 500;  // store latency: how much longer a kernel that stored to a peer takes to end
-
-// Runs `steps` in one workgroup of rank 0 and returns when the workgroup ends. A workgroup stores to rank 1 at 50 B/ns,
-// so 12.5 kB take 250 ns.
-Time end_of(Steps steps) {
-  Program program(2);
-  program.queues = {
-      queue("main", {kernel("post", 1, [=](Rank rank, std::int64_t) { return rank == 0 ? steps : Steps{}; })})};
-  Watcher watcher;
-  const Result result = run(example_system(2), program, &watcher);
-  EXPECT_EQ(result.deadlock, "");
-  return result.rank_end[0] - (result.traffic.scale_up_bytes.value > 0 ? ns(way_ns) : Time{});
-}
-
 // Workgroups of one panel load the same bytes. Caches keep a line for 40 us. A workgroup that begins 30 us after the
 // previous workgroup of its panel, because it waited for a flag, finds a quarter of these bytes in the cache. The next
 // workgroup begins together with it and finds all of them.
@@ -401,96 +379,6 @@ TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
   const auto nothing_kept = alone_with(us(20));
   EXPECT_EQ(nothing_kept[0].count, 6);
   EXPECT_NEAR(nothing_kept[2].total.us(), 3 * 0.4, 1e-3);
-}
-
-TEST(Replay, PostedStoresGoOnBesideTheWorkgroup) {
-  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(1000))}), ns(1000));
-  EXPECT_EQ(end_of({work(12.5e3, 1, 1), delay(ns(1000))}), ns(1250)) << "not posted";
-  EXPECT_EQ(end_of({post(12.5e3, 1), work(40e3)}), ns(400)) << "the loads keep the CU's whole window";
-}
-
-TEST(Replay, AFenceWaitsForPostedStores) {
-  EXPECT_EQ(end_of({post(12.5e3, 1), fence(ns(70))}), ns(250 + 70));
-  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(100)), fence(ns(70))}), ns(250 + 70));
-  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(600)), fence(ns(70))}), ns(600 + 70)) << "long done";
-  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(100)), post(12.5e3, 1), fence(ns(70)), delay(ns(10))}),
-            ns(350 + 70 + 10));
-  EXPECT_EQ(end_of({fence(ns(70))}), ns(70)) << "nothing posted";
-}
-
-// Workgroups 0, 8 and 16 share a CU. Workgroup 8 asks for a fence while the CU executes that of workgroup 0.
-TEST(Replay, ACuExecutesOneFenceAtATime) {
-  const auto ends = [](const std::vector<Steps>& of_cu) {
-    Program program(2);
-    const auto steps = [=](Rank rank, std::int64_t number) {
-      return rank == 0 && number % 8 == 0 ? of_cu.at(static_cast<std::size_t>(number / 8)) : Steps{delay(us(1))};
-    };
-    const auto count = static_cast<std::int64_t>(8 * of_cu.size());
-    program.queues = {queue("main", {kernel("fence", count, steps, 256)})};
-    Watcher watcher;
-    EXPECT_EQ(run(example_system(2), program, &watcher).deadlock, "");
-    std::map<std::int64_t, double> fenced;
-    std::set<std::uint32_t> cus;
-    for (const Watcher::Workgroup& span : watcher.workgroups) {
-      if (span.phase != "fence") continue;
-      fenced[span.workgroup] = span.end.ns();
-      cus.insert(span.cu);
-    }
-    EXPECT_EQ(cus.size(), 1);
-    std::vector<double> all;
-    for (const auto& [number, end] : fenced) all.push_back(end);
-    return all;
-  };
-  EXPECT_THAT(ends({{fence(ns(70))}, {delay(ns(30)), fence(ns(70))}}), ElementsAre(70, 140));
-  EXPECT_THAT(ends({{fence(ns(70))}, {delay(ns(30)), fence(ns(70))}, {delay(ns(60)), fence(ns(50))}}),
-              ElementsAre(70, 140, 140))
-      << "those who ask during a fence share the next one, which is as long as the longest";
-  EXPECT_THAT(ends({{fence(ns(70))}, {delay(ns(100)), fence(ns(70))}}), ElementsAre(70, 170));
-  EXPECT_THAT(ends({{post(12.5e3, 1), fence(ns(70))}, {delay(ns(30)), fence(ns(70))}}), ElementsAre(320, 390))
-      << "it also waits for the stores for which the other fence waits";
-  EXPECT_THAT(ends({{fence(ns(70))}, {post(12.5e3, 1), fence(ns(70))}}), ElementsAre(70, 320));
-}
-
-// One thread raises the flags of a workgroup in turn. The workgroup goes on after its first signal, but its second
-// signal waits until the thread has spent the duration of the first one.
-TEST(Replay, ASignalInTurnWaitsForTheSignalBefore) {
-  const auto end_with = [](Time between, bool in_turn) {
-    Program program(2);
-    const program::FlagBlock flags = program.add_flags({"raised", 2, [](Rank, std::uint32_t) {
-                                                          return std::pair{Rank{0}, std::string("sends")};
-                                                        }});
-    program.queues = {queue("main", {kernel("sends", 1, [=](Rank rank, std::int64_t) {
-                              if (rank == 1) return Steps{wait(flags.at(1, 1))};
-                              program::Phase first = signal(1, flags.at(1, 0)), second = signal(1, flags.at(1, 1));
-                              first.duration = ns(400);
-                              first.in_turn = second.in_turn = in_turn;
-                              return Steps{first, delay(between), second, delay(ns(5))};
-                            })})};
-    const Result result = run(example_system(2), program);
-    EXPECT_EQ(result.deadlock, "");
-    return std::pair{result.rank_end[0], result.rank_end[1]};
-  };
-  const auto [sender, receiver] = end_with(ns(100), true);
-  EXPECT_EQ(sender, ns(400 + 5 + way_ns)) << "the workgroup waits, too";
-  EXPECT_EQ(receiver - end_with(ns(100), false).second, ns(300));
-  EXPECT_EQ(end_with(ns(700), true), end_with(ns(700), false)) << "long done";
-}
-
-TEST(Replay, TheEndOfAWorkgroupDrainsWhatItPosted) {
-  EXPECT_EQ(end_of({post(12.5e3, 1)}), ns(250));
-  EXPECT_EQ(end_of({post(25e3, 1), delay(ns(100))}), ns(500));
-}
-
-TEST(Replay, AnotherWorkgroupTakesThePlaceOnlyThen) {
-  Program program(2);
-  program.queues = {queue("main", {kernel("post", 9, [=](Rank rank, std::int64_t) {
-                            return rank == 0 ? Steps{post(12.5e3, 1)} : Steps{};
-                          })})};
-  const Result result = run(example_system(2), program);
-  // Eight workgroups could store 50 B/ns each, but share a port of 300 B/ns: 100 kB take 333 1/3 ns. Then the ninth
-  // workgroup begins.
-  EXPECT_EQ(result.rank_end[0], Time::from_ps(333'334 + 250'000) + ns(way_ns));
-  EXPECT_EQ(result.traffic.scale_up_bytes.value, 9 * 12.5e3);
 }
 
 TEST(Replay, AUrgentQueueTakesTheNextFreeCus) {
@@ -531,7 +419,7 @@ TEST(Replay, ASignalArrivesOneStoreLatencyLater) {
               return rank == 0 ? Steps{delay(us(1)), signal(1, flags.at(1, 0))} : Steps{wait(flags.at(1, 0))};
             })})};
   const Result result = run(example_system(2), program);
-  EXPECT_EQ(result.rank_end[0], ns(1000 + way_ns));
+  EXPECT_EQ(result.rank_end[0], ns(1000 + 500)) << "the kernel ends a store latency after the signal";
   EXPECT_EQ(result.rank_end[1], ns(1000 + 500 + 100)) << "store latency, then a poll";
   EXPECT_EQ(result.traffic.puts, 0);
 }
@@ -544,7 +432,7 @@ TEST(Replay, StoresToAPeerTakeItsPort) {
                           })})};
   const Result result = run(example_system(4), program);
   EXPECT_EQ(result.rank_end[0], Time{}) << "it has stored nothing";
-  EXPECT_EQ(result.end, ns(1000 + way_ns));
+  EXPECT_EQ(result.end, ns(1000 + 500));
 }
 
 // A put takes, in ns: wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25
