@@ -123,6 +123,7 @@ constexpr Direction directions[] = {
     {"scale_up_port.store_window_per_cu", Better::more},
     {"scale_up_port.store_return", Better::less},
     {"scale_up_port.fence", Better::less},
+    {"scale_up_port.first_fence", Better::less},
     {"scale_up_port.kernel_end", Better::less},
 
     {"host.enqueue", Better::less},

@@ -1,5 +1,5 @@
-// The benchmarks flag (time until another GPU sees a flag), fence, fences_together and loaded_fence (time of a system
-// fence after stores: of one WG, of all WGs at the same time, and under load).
+// The benchmarks flag (time until another GPU sees a flag), fence, first_fence, fences_together and loaded_fence (time
+// of a system fence after stores: of one WG, as a kernel's first fence, of all WGs at the same time, and under load).
 #include <algorithm>
 #include <numeric>
 
@@ -28,16 +28,16 @@ __global__ void fence_kernel(float4* to, int vectors, uint64_t* took, int rounds
 constexpr int kTogetherRounds = 24;
 constexpr uint64_t kRoundNs = 40'000;
 
-// In every round, all WGs store `vectors` x 16 B and fence; the WGs of an SM begin `apart_ns` one after the other.
-// Records when each WG begins to store and when its fence returns. The first WG sets *begin, which is zero, to the time
-// of the first round.
+// In every round, all WGs store `vectors` x 16 B and fence; each group of `together` WGs begins `apart_ns` after the
+// one before it. Records when each WG begins to store and when its fence returns. The first WG sets *begin, which is
+// zero, to the time of the first round.
 __global__ void __launch_bounds__(kThreads)
-    together_kernel(float4* to, int vectors, int sms, uint64_t apart_ns, unsigned long long* begin, uint64_t* began,
-                    uint64_t* ended) {
+    together_kernel(float4* to, int vectors, int together, uint64_t apart_ns, unsigned long long* begin,
+                    uint64_t* began, uint64_t* ended) {
   __shared__ uint64_t first;
   if (threadIdx.x == 0) {
     const unsigned long long mine = global_ns() + kRoundNs, set = atomicCAS(begin, 0ULL, mine);
-    first = (set == 0 ? mine : set) + blockIdx.x / sms * apart_ns;
+    first = (set == 0 ? mine : set) + blockIdx.x / together * apart_ns;
   }
   __syncthreads();
   for (int round = 0; round < kTogetherRounds; ++round) {
@@ -164,6 +164,49 @@ void bench_fences_together(Collector& c) {
   CUDA_CHECK(cudaFree(ended));
 }
 
+// Each WG is on an SM of its own, because there are not more WGs than SMs. A copy that is enqueued behind the kernel
+// while it runs makes its first fence as short as the others, so the host waits before it copies the results.
+void bench_first_fence(Collector& c) {
+  unsigned long long* first_round = nullptr;
+  uint64_t *began = nullptr, *ended = nullptr;
+  CUDA_CHECK(cudaMalloc(&first_round, sizeof(*first_round)));
+  const int most = c.sms() * kTogetherRounds;
+  CUDA_CHECK(cudaMalloc(&began, sizeof(uint64_t) * most));
+  CUDA_CHECK(cudaMalloc(&ended, sizeof(uint64_t) * most));
+  const auto measure = [&](int remote, int wgs, int bytes, int apart_ns) {
+    std::vector<double> first, last, first_later, last_later;
+    for (int i = 0; i < kWarmups + kRepetitions; ++i) {
+      std::vector<uint64_t> begin(size_t(wgs) * kTogetherRounds), end(begin.size());
+      CUDA_CHECK(cudaMemset(first_round, 0, sizeof(*first_round)));
+      together_kernel<<<wgs, kThreads>>>(c.pool(remote), bytes / 16, 1, apart_ns, first_round, began, ended);
+      CUDA_CHECK(cudaGetLastError());
+      CUDA_CHECK(cudaDeviceSynchronize());
+      CUDA_CHECK(cudaMemcpy(begin.data(), began, sizeof(uint64_t) * begin.size(), cudaMemcpyDeviceToHost));
+      CUDA_CHECK(cudaMemcpy(end.data(), ended, sizeof(uint64_t) * end.size(), cudaMemcpyDeviceToHost));
+      if (i < kWarmups) continue;
+      for (int round = 0; round < kTogetherRounds; ++round) {
+        const auto at = [&](int wg) { return size_t(wg) * kTogetherRounds + round; };
+        (round == 0 ? first : first_later).push_back(double(end[at(0)] - begin[at(0)]));
+        (round == 0 ? last : last_later).push_back(double(end[at(wgs - 1)] - begin[at(wgs - 1)]));
+      }
+    }
+    const Parameters of = Parameters()("remote", remote)("wgs", wgs)("store_bytes", bytes)("apart_ns", apart_ns);
+    c.row("first_fence", of, "first", first, "ns");
+    c.row("first_fence", of, "last", last, "ns");
+    c.row("first_fence", of, "first_later", first_later, "ns");
+    c.row("first_fence", of, "last_later", last_later, "ns");
+  };
+  for (int remote = 0; remote <= (c.gpus() > 1 ? 1 : 0); ++remote)
+    for (const int bytes : {0, 4096, 65536}) {
+      measure(remote, 1, bytes, 0);
+      for (const int apart_ns : {0, 100, 200, 400, 800, 1600}) measure(remote, 2, bytes, apart_ns);
+      measure(remote, c.sms(), bytes, 0);
+    }
+  CUDA_CHECK(cudaFree(first_round));
+  CUDA_CHECK(cudaFree(began));
+  CUDA_CHECK(cudaFree(ended));
+}
+
 void bench_loaded_fence(Collector& c) {
   struct Case {
     int rows, bytes;  // per round: rows that each group of 32 threads gathers, bytes that a WG stores to the peer
@@ -205,6 +248,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "flag", kPoolBytes);
   if (c.wants_peers("flag")) bench_flag(c);
   if (c.wants("fence")) bench_fence(c);
+  if (c.wants("first_fence")) bench_first_fence(c);
   if (c.wants("fences_together")) bench_fences_together(c);
   if (c.wants_peers("loaded_fence")) bench_loaded_fence(c);
   return 0;

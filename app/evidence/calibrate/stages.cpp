@@ -170,6 +170,9 @@ std::optional<double> store_window(const Context& context) {
 }
 
 bool nothing_stored(const microbench::Parameters& p, const Context&) { return parameter(p, "store_bytes") == 0; }
+bool first_alone(const microbench::Parameters& p, const Context& context) {
+  return nothing_stored(p, context) && parameter(p, "wgs") == 1;
+}
 bool stored_to_a_peer(const microbench::Parameters& p, const Context&) {
   return parameter(p, "store_bytes") > 0 && parameter(p, "remote") == 1;
 }
@@ -388,6 +391,10 @@ const std::vector<Stage>& stages() {
        "a system fence behind stores to a peer, less their way there",
        {{"port.store_return", 1 * ns, 100 * us, {}, half_the_flight}},
        {{"fence", "time", stored_to_a_peer}}},
+      {"first_fence",
+       "the first system fence of a kernel with nothing to wait for",
+       {{"port.first_fence", 1 * ns, 100 * us, {}, median_of("first_fence", "first", ns, 1)}},
+       {{"first_fence", "first", first_alone}}},
       {"enqueue",
        "host time of one enqueue",
        {{"host.enqueue", 1 * ns, 1e3 * us, {}, median_of("launch", "host_call", us)}},

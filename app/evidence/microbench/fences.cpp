@@ -30,10 +30,22 @@ PhaseShape stores(const machine::GpuSpec& gpu, bool remote, std::int64_t per_cu)
 
 constexpr Time common_start = Time::from_us(40);  // when the workgroups begin; all are resident by then
 
+// Returns the node of a benchmark that stores to its own memory or, if `remote`, to a peer.
+SystemSpec node_of(const SystemSpec& system, bool remote) {
+  SystemSpec node = remote ? one_node(system) : one_gpu(system);
+  if (remote) need_gpus(node, 2);
+  return node;
+}
+
+// The collector leaves out the first fences of its kernels.
+SystemSpec without_first_fence(SystemSpec node) {
+  node.node.gpu.port.first_fence.reset();
+  return node;
+}
+
 Values idle(const SystemSpec& system, const Parameters& parameters) {
   const bool remote = number(parameters, "remote") != 0;
-  const SystemSpec node = remote ? one_node(system) : one_gpu(system);
-  if (remote) need_gpus(node, 2);
+  const SystemSpec node = without_first_fence(node_of(system, remote));
   const machine::GpuSpec& gpu = node.node.gpu;
   const double bytes = number(parameters, "store_bytes");
   program::Program program(static_cast<Rank>(node.node.gpus));
@@ -51,8 +63,7 @@ Values idle(const SystemSpec& system, const Parameters& parameters) {
 // Workgroups of all CUs store and fence. Those of a CU begin some time apart.
 Values together(const SystemSpec& system, const Parameters& parameters) {
   const bool remote = number(parameters, "remote") != 0;
-  const SystemSpec node = remote ? one_node(system) : one_gpu(system);
-  if (remote) need_gpus(node, 2);
+  const SystemSpec node = without_first_fence(node_of(system, remote));
   const machine::GpuSpec& gpu = node.node.gpu;
   const std::int64_t per_cu = positive_count(parameters, "wgs_per_sm"), cus = gpu.compute.total_cus();
   const double bytes = number(parameters, "store_bytes");
@@ -81,6 +92,37 @@ Values together(const SystemSpec& system, const Parameters& parameters) {
     sum += ns;
   }
   return {{"first", first}, {"mean", sum / static_cast<double>(per_cu * cus)}, {"last", last}};
+}
+
+// Workgroups, each on a CU of its own, store and fence, one some time after the other. Returns the times of the first and
+// of the last one, in ns.
+std::pair<double, double> apart(const SystemSpec& node, const Parameters& parameters) {
+  const bool remote = number(parameters, "remote") != 0;
+  const machine::GpuSpec& gpu = node.node.gpu;
+  const std::int64_t wgs = positive_count(parameters, "wgs");
+  const double bytes = number(parameters, "store_bytes");
+  const Time between = Time::from_ns(number(parameters, "apart_ns"));
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  program.queues = {
+      queue("main", {kernel(
+                        "release", gpu, 1, [=](Rank rank) { return rank == 0 ? wgs : 0; }, {stores(gpu, remote, 1)},
+                        [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
+                          return step == 0   ? delay(phase, common_start + between * wg)
+                                 : step == 1 ? post(phase, bytes, remote ? 1 : 0, 0)
+                                 : step == 2 ? fence(phase, gpu)
+                                             : false;
+                        })})};
+  Stamps stamps;
+  simulate(node, program, &stamps);
+  const std::vector<Stamps::Stamp>& all = stamps.of("release");
+  return {(all.front().end - common_start).ns(), (all.back().end - common_start - between * (wgs - 1)).ns()};
+}
+
+Values first(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = node_of(system, number(parameters, "remote") != 0);
+  const auto [first, last] = apart(node, parameters);
+  const auto [first_later, last_later] = apart(without_first_fence(node), parameters);
+  return {{"first", first}, {"last", last}, {"first_later", first_later}, {"last_later", last_later}};
 }
 
 class Fences final : public program::Observer {
@@ -143,6 +185,11 @@ std::vector<Benchmark> fence_benchmarks() {
            {{"remote", "store_bytes"}},
            {{"time", "ns"}},
            idle},
+          {"first_fence",
+           "Stores and a system fence of workgroups on several CUs, as a kernel's first fence and as a later one.",
+           {{"remote", "wgs", "store_bytes", "apart_ns"}},
+           {{"first", "ns"}, {"last", "ns"}, {"first_later", "ns"}, {"last_later", "ns"}},
+           first},
           {"fences_together",
            "Stores and a system fence of all workgroups, which begin together or a fixed time apart.",
            {{"remote", "wgs_per_sm", "store_bytes", "apart_ns"}},

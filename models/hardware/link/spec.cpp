@@ -55,6 +55,10 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
       .or_default();
   d.field("fence", &PortSpec::fence, "Time of a system-wide fence of a workgroup that has no stores in flight")
       .or_default();
+  d.field("first_fence", &PortSpec::first_fence,
+          "Least time of the first fence that a kernel executes on a GPU; no fence of the kernel ends before this one. "
+          "Absent: the first fence is like the others")
+      .optional();
   d.field("kernel_end", &PortSpec::kernel_end,
           "How much longer a kernel takes to end that has stored to other GPUs of its node, because its stores are "
           "visible to all GPUs then; absent: `store_latency`")

@@ -1,6 +1,6 @@
 // Fences of workgroups. A CU executes one fence at a time. The workgroups that ask for one meanwhile share the next
-// one. A fence takes its duration after the posted work of all workgroups that share it has ended
-// (validation/microbench/flag.cu, fences_together).
+// one. A fence takes its duration after the posted work of all workgroups that share it has ended. A kernel's first
+// fence on a GPU takes longer, and no other ends before it (validation/microbench/flag.cu: fences_together, first_fence).
 #include <algorithm>
 #include <utility>
 
@@ -8,10 +8,17 @@
 
 namespace moire::replay {
 
+// Returns when a fence of a kernel that begins at `now` ends at the earliest.
+Time Replay::fenced_from(KernelRun& run, Time now) {
+  if (!run.fenced) run.fenced = now + machine_.gpu().port.first_fence.value_or(Time{});
+  return *run.fenced;
+}
+
 void Replay::begin_fence(std::uint32_t id, Time duration) {
   rests_[id].fence = duration;
   const Workgroup& wg = workgroups_[id];
-  const KernelRun& run = runs_[wg.run];
+  KernelRun& run = runs_[wg.run];
+  fenced_from(run, machine_.loop().now());
   const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
   std::vector<Fences>& fences = gpus_[gpu]->fences;
   if (fences.empty()) fences.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
@@ -29,13 +36,13 @@ void Replay::share_fence(std::uint32_t gpu, part::CuId cu) {
 
 // Schedules the end of a fence, unless a workgroup that shares it has posted work.
 void Replay::go_on_with_fence(std::uint32_t gpu, part::CuId cu) {
-  Time longest;
+  const Time now = machine_.loop().now();
+  Time end;
   for (const std::uint32_t id : gpus_[gpu]->fences[cu].together) {
     if (workgroups_[id].posted > 0) return;
-    longest = std::max(longest, *rests_[id].fence);
+    end = std::max({end, now + *rests_[id].fence, fenced_from(runs_[workgroups_[id].run], now)});
   }
-  machine_.loop().calendar().schedule(machine_.loop().now() + longest, *this,
-                                      pack(Event::fenced, std::uint64_t{gpu} << 16 | cu));
+  machine_.loop().calendar().schedule(end, *this, pack(Event::fenced, std::uint64_t{gpu} << 16 | cu));
 }
 
 // Called when a workgroup has no posted work left, and executes a fence, waits for one, or ends.

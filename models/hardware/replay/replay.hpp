@@ -120,6 +120,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time straggles{};               // of the workgroups that have worked, once none of them is left
     bool has_straggled = false;     // its last workgroup has ended an average one's work
     bool stores_to_peers = false;   // a workgroup has stored bytes or a flag to another GPU of its node
+    std::optional<Time> fenced{};   // before which no fence of the kernel ends; absent: it has begun none
     std::int64_t refilling = 0;     // slots whose workgroup has ended and that are not free again yet
     // One entry per panel, which is a set of workgroups that load the same bytes (program::Phase::panel). `began`: when
     // the latest of these workgroups began its work; max(): none has begun. `waited`: how long that workgroup had
@@ -173,16 +174,14 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::uint32_t copies = 0;  // parts of the copy operation that have not ended
     bool searched = false;     // the host thread has begun the query that finds the end of operation `next`
     // engine_waits: when the queue's first operation began; if it is a kernel, host.event_pair before its first
-    // workgroup. A DMA engine whose copy follows a kernel polls for the end of the kernel at times that are counted
-    // from engine_waits. cus_wait: when the CUs' last operation of the queue ended. From then on, the CUs poll for the
-    // end of a copy by an engine.
+    // workgroup. An engine whose copy follows a kernel polls for its end at times that are counted from engine_waits.
+    // cus_wait: when the CUs' last operation of the queue ended; from then on, they poll for the end of an engine's copy.
     Time engine_waits, cus_wait;
     Runner last = Runner::none;  // of the queue's last kernel or copy that has ended
   };
   // The fences of a CU (fences.cpp).
   struct Fences {
-    std::vector<std::uint32_t> together;  // workgroups whose fence the CU executes now
-    std::vector<std::uint32_t> next;      // workgroups that have asked since, and share the next fence
+    std::vector<std::uint32_t> together, next;  // workgroups whose fence the CU executes now; that have asked since
   };
   struct Gpu {
     std::unique_ptr<part::Dispatcher> dispatcher;
@@ -332,6 +331,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::uint32_t new_flight(const Flight& flight);
 
   // fences.cpp
+  Time fenced_from(KernelRun& run, Time now);
   void begin_fence(std::uint32_t workgroup, Time duration);
   void share_fence(std::uint32_t gpu, part::CuId cu);
   void end_posted_work(std::uint32_t workgroup);

@@ -386,11 +386,14 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   runs_[wg.run].stores_to_peers |= phase.peer != rank;
   const Time latency = phase.peer == rank ? machine_.gpu(rank).l2.hit_latency : machine_.gpu().port.store_latency;
+  Time raised = now + phase.duration;
   if (phase.in_turn) {
     now = std::max(now, rest_of(wg).raising);
-    rest_of(wg).raising = now + phase.duration;
+    raised = now + phase.duration;
+    if (phase.duration.ps > 0) raised = std::max(raised, fenced_from(runs_[wg.run], now));
+    rest_of(wg).raising = raised;
   }
-  arrives(arrival, now + phase.duration + latency);
+  arrives(arrival, raised + latency);
   return now;
 }
 
