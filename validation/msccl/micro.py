@@ -130,17 +130,21 @@ def local_reductions(rows, ll):
                      [(c * chunks, {"chunk_bytes": c}) for c in sizes])
 
 
-def pings(rows, ll):
+def ping(ll, hops):
     """A chunk goes back and forth between two GPUs, `hops` times. Each hop is one step that receives and sends."""
+    plan = Plan(f"ping_{hops}_{proto(ll)}", "broadcast", ll, 2, 1)
+    blocks = [plan.block(0, send=1, recv=1), plan.block(1, send=0, recv=0)]
+    blocks[0].step("s", ("i", 0))
+    for k in range(1, hops):
+        blocks[k % 2].step("rcs", dst=("i", 0))
+    blocks[hops % 2].step("r", dst=("i", 0))
+    return plan
+
+
+def pings(rows, ll):
     for hops in (2, 8, 32, 128):
-        plan = Plan(f"ping_{hops}_{proto(ll)}", "broadcast", ll, 2, 1)
-        blocks = [plan.block(0, send=1, recv=1), plan.block(1, send=0, recv=0)]
-        blocks[0].step("s", ("i", 0))
-        for k in range(1, hops):
-            blocks[k % 2].step("rcs", dst=("i", 0))
-        blocks[hops % 2].step("r", dst=("i", 0))
         sizes = (16, KIB, 8 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, 512 * KIB, MIB, 2 * MIB)
-        rows.add("msccl_ping", plan, {"hops": hops},
+        rows.add("msccl_ping", ping(ll, hops), {"hops": hops},
                  [(c, {"chunk_bytes": c}) for c in sizes if c <= 32 * KIB or not ll])
 
 
@@ -168,24 +172,42 @@ def streams(rows, ll):
         rows.add("msccl_stream", plan, {"connections": connections, "both": 1}, [(2 * t, m) for t, m in sizes])
 
 
-def kinds(rows, ll):
+def one_kind(ll, kind, connections):
     """One GPU sends, the other receives by `kind`: 0 adds (rrc), 1 stores and sends back (rcs), 2 adds, stores and
     sends back (rrcs), 3 adds and sends back (rrs)."""
+    coll = ("reduce", "broadcast", "allreduce", "custom")[kind]
+    plan = Plan(f"kind_{kind}_{connections}_{proto(ll)}", coll, ll, 2, connections, scratch=connections)
+    for k in range(connections):
+        mine = ("i", k)
+        if kind == 0:
+            plan.block(1, send=0, channel=k).step("s", mine)
+            plan.block(0, recv=1, channel=k).step("rrc", mine, mine)
+            continue
+        plan.block(0, send=1, channel=k).step("s", mine)
+        plan.block(1, send=0, recv=0, channel=k).step(("", "rcs", "rrcs", "rrs")[kind], mine, mine)
+        plan.block(0, recv=1, channel=k).step("r", dst=("s", k) if kind == 1 else mine)
+    return plan
+
+
+def kinds(rows, ll):
     for connections in (1, 8):
         sizes = [(c * connections, {"chunk_bytes": c}) for c in stream_sizes(ll)]
         for kind in range(4):
-            coll = ("reduce", "broadcast", "allreduce", "custom")[kind]
-            plan = Plan(f"kind_{kind}_{connections}_{proto(ll)}", coll, ll, 2, connections, scratch=connections)
-            for k in range(connections):
-                mine = ("i", k)
-                if kind == 0:
-                    plan.block(1, send=0, channel=k).step("s", mine)
-                    plan.block(0, recv=1, channel=k).step("rrc", mine, mine)
-                    continue
-                plan.block(0, send=1, channel=k).step("s", mine)
-                plan.block(1, send=0, recv=0, channel=k).step(("", "rcs", "rrcs", "rrs")[kind], mine, mine)
-                plan.block(0, recv=1, channel=k).step("r", dst=("s", k) if kind == 1 else mine)
-            rows.add("msccl_kind", plan, {"kind": kind, "connections": connections}, sizes)
+            rows.add("msccl_kind", one_kind(ll, kind, connections), {"kind": kind, "connections": connections}, sizes)
+
+
+def part_turns(rows, ll):
+    """Pings and kinds, with chunks that leave a part of the last turn of the wavefronts (4 KiB each) empty, and chunks
+    of whole turns."""
+    if ll:
+        return
+    for hops in (2, 32):
+        sizes = [k * KIB for k in (2, 4, 5, 6, 9, 12, 13, 16, 20, 24, 26, 28, 30)]
+        rows.add("msccl_ping", ping(ll, hops), {"hops": hops}, [(c, {"chunk_bytes": c}) for c in sizes])
+    for kind in range(4):
+        sizes = [k * KIB for k in (1, 4, 5, 16, 26)]
+        rows.add("msccl_kind", one_kind(ll, kind, 1), {"kind": kind, "connections": 1},
+                 [(c, {"chunk_bytes": c}) for c in sizes])
 
 
 def many_steps(rows, ll):
@@ -236,8 +258,8 @@ def main():
         sys.exit(__doc__)
     os.makedirs(sys.argv[1], exist_ok=True)
     rows = List(sys.argv[1])
-    for make in (local_copies, local_steps, dependencies, local_reductions, pings, streams, kinds, many_steps,
-                 exchanges, fifos):
+    for make in (local_copies, local_steps, dependencies, local_reductions, pings, streams, kinds, part_turns,
+                 many_steps, exchanges, fifos):
         for ll in (False, True):
             make(rows, ll)
     rows.write()

@@ -74,9 +74,11 @@ class ChannelKernel final : public program::KernelBody {
     Time posting_beside;
     Time empty_slice;
     Time local_overhead;
-    // Sums of several sources (without lines): bytes of a source that all threads load at once, and a load's latency.
-    double sum_round = 1;
-    Time sum_latency;
+    // Bytes that all threads load at once, bytes that a wavefront takes at a time (0: not known), and the latencies of
+    // a load from the memory and from the cache.
+    double round = 1, turn = 0;
+    Time memory_latency, cache_latency;
+    Time first_send;
     std::array<Time, ir::efforts> effort{};
     // For each move of one-sided steps: bytes that all threads load in one round, and the latency of these loads.
     struct Round {
@@ -191,13 +193,17 @@ class ChannelKernel final : public program::KernelBody {
     }
     if (part == think && !needs.receives && !needs.sends) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = slice == 0 ? terms_.local_overhead + last_sums(step) : Time{};
+      phase.duration = slice == 0 ? terms_.local_overhead + idle_in_sums(step) : Time{};
     } else if (part == prepare || part == think) {
       const Time overhead = part == prepare ? terms_.preparation : terms_.overhead;
-      if (overhead.ps == 0 || is_part(step) || !(needs.receives || needs.sends)) return;
+      const bool first_send = part == prepare && slice == 0 && needs.sends && step.sent == 0;
+      const Time loads = first_send                       ? terms_.first_send
+                         : part == think && !terms_.lines ? idle_in_turns(step, bytes)
+                                                          : Time{};
+      if (overhead.ps + loads.ps == 0 || is_part(step) || !(needs.receives || needs.sends)) return;
       phase.kind = Phase::Kind::delay;
       phase.instructions = true;
-      phase.duration = varied(overhead, workgroup, strand, number);
+      phase.duration = varied(overhead, workgroup, strand, number) + loads;
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
       const Rank relay = needs.sends ? terms_.relays.of_channel(rank, step.to) : program::no_rank;
@@ -213,10 +219,22 @@ class ChannelKernel final : public program::KernelBody {
     return Time{std::llround((std::ceil(rounds) - rounds) * static_cast<double>(latency.ps))};
   }
 
-  // Returns this delay for a sum. Threads load its sources one after the other, the first one with the destination.
-  Time last_sums(const Step& step) const {
+  // Returns this delay for a copy or sum within the GPU. Threads load the sources of a sum one after the other, the
+  // first one with the destination.
+  Time idle_in_sums(const Step& step) const {
+    if (terms_.turn > 0) return idle_in_turns(step, step.bytes) * step.sources;
     if (step.sources < 2 || terms_.lines) return {};
-    return idle_in_last(step.bytes / terms_.sum_round, terms_.sum_latency * (step.sources - 1));
+    return idle_in_last(step.bytes / terms_.round, terms_.memory_latency * (step.sources - 1));
+  }
+
+  // Returns the delay that makes a loop take the latency of its loads in each round. Wavefronts take whole turns, and
+  // then all together the bytes that do not fill a turn. Data that have come over a FIFO are still in the cache.
+  Time idle_in_turns(const Step& step, double bytes) const {
+    if (terms_.turn == 0) return {};
+    const double turns = std::floor(bytes / terms_.turn);
+    const double rounds = std::ceil(turns * terms_.turn / terms_.round) + (bytes > turns * terms_.turn ? 1 : 0);
+    const Time latency = effect(step.op).loads() > 0 && !step.cached ? terms_.memory_latency : terms_.cache_latency;
+    return Time{std::llround((rounds - bytes / terms_.round) * static_cast<double>(latency.ps))};
   }
 
   // A codec works on blocks of its own size, so a step that encodes or decodes is not divided into slices.
@@ -501,8 +519,11 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   terms.posting_beside = protocol.posting_beside;
   terms.empty_slice = protocol.empty_slice;
   terms.local_overhead = channels.local_overhead;
-  terms.sum_round = protocol.bytes_in_flight.value / steps->strands();
-  terms.sum_latency = build.gpu().hbm.unloaded_latency;
+  terms.round = protocol.bytes_in_flight.value / steps->strands();
+  terms.turn = protocol.turn.value;
+  terms.memory_latency = build.gpu().hbm.unloaded_latency;
+  terms.cache_latency = build.gpu().l2.hit_latency;
+  terms.first_send = terms.memory_latency * channels.first_send_loads;
   terms.effort[static_cast<std::size_t>(ir::Effort::order)] = channels.order_overhead;
   terms.spread = protocol.step_spread;
   for (const bool cached : {false, true}) {

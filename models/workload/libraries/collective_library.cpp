@@ -150,6 +150,12 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
       .positive()
       .fractional();
   d.field(
+       "turn", &ProtocolSpec::turn,
+       "Bytes that a wavefront takes at a time. All wavefronts take the bytes that do not fill a turn together, after "
+       "all turns. With lines only for copies and sums within the GPU. 0: the time of the loop is in proportion to "
+       "its bytes")
+      .or_default();
+  d.field(
        "batch_pause", &ProtocolSpec::batch_pause,
        "With data and flags in shared lines: time between two batches of loads, in addition to the time of the memory")
       .or_default();
@@ -199,6 +205,13 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
         fmt::format("slots is {} and slices is {}: every rank would block, because one chunk fills its FIFO", s.slots,
                     s.slices),
         fmt::format("give the FIFO more slots than a chunk has slices: {} or more", s.slices + 1)};
+  });
+  d.check("turn", [](const ProtocolSpec& s) -> std::optional<config::Problem> {
+    if (s.turn.value <= s.bytes_in_flight.value) return std::nullopt;
+    return config::Problem{
+        fmt::format("turn is {} and bytes_in_flight is {}: a wavefront would load more than all wavefronts together",
+                    config::format_quantity(s.turn), config::format_quantity(s.bytes_in_flight)),
+        "write at most bytes_in_flight"};
   });
   d.check("posting", [](const ProtocolSpec& s) -> std::optional<config::Problem> {
     if (!s.posting || !s.lines) return std::nullopt;
@@ -332,6 +345,11 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
   d.field("connection_setup", &ChannelsSpec::connection_setup,
           "Time that a channel with a connection to another GPU takes in addition to `setup`, to load the counters of "
           "the connection")
+      .or_default();
+  d.field("first_send_loads", &ChannelsSpec::first_send_loads,
+          "Number of loads from memory, one after the other, that the first send over a connection waits for, such as "
+          "that of the receiver's counter")
+      .range(0, 16)
       .or_default();
   d.field("copy_cost", &ChannelsSpec::copy_cost,
           "CU time of a byte that the kernel loads or stores, relative to a byte of a plain loop")

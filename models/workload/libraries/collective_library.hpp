@@ -35,6 +35,10 @@ struct LowLatencySpec {
   Bytes smallest_share;
   Bytes largest_share;
   Bytes bytes_in_flight;  // bytes of data per workgroup
+  // Bytes that a wavefront takes at a time. All wavefronts take the bytes that do not fill a turn together, after all
+  // turns, and every such round takes a latency. With lines only for copies and sums within the GPU, because a receiver
+  // handles lines as they come. 0: the time of the loop is in proportion to its bytes.
+  Bytes turn{};
   Time step_overhead;
   static void describe(config::Describer<LowLatencySpec>& d);
 };
@@ -86,9 +90,12 @@ struct ProtocolSpec {
   // False: the sender raises a flag after each slice.
   bool lines = false;
   Bytes bytes_in_flight;  // bytes of data per workgroup
-  Time batch_pause{};     // with lines: time between two batches of loads, in addition to the memory's time
-  Time preparation{};     // per slice: what the workgroup does before it waits for the slice's data
-  Time step_overhead;     // per slice: poll, barriers, fence, flag
+  // Without lines: bytes that a wavefront moves at a time. The bytes of a slice that do not fill a turn are moved after
+  // all turns. 0: the time of a slice is in proportion to its bytes.
+  Bytes turn{};
+  Time batch_pause{};  // with lines: time between two batches of loads, in addition to the memory's time
+  Time preparation{};  // per slice: what the workgroup does before it waits for the slice's data
+  Time step_overhead;  // per slice: poll, barriers, fence, flag
   // Per slice: time of one thread's fence and flag beyond the GPU's fence for stores to a peer. The workgroup waits for
   // this thread only at the end of its next slice. Absent: step_overhead contains the fence and the flag.
   std::optional<Time> posting{};
@@ -154,9 +161,10 @@ struct ChannelsSpec {
   std::optional<NetworkRingsSpec> network{};  // with several nodes; absent: `channels`, as with one node
   Time setup;                                 // in the kernel before the first step
   Time connection_setup{};                    // that a channel with a connection takes in addition to `setup`
-  double copy_cost = 1;                       // as LibrarySpec::copy_cost
-  double link_cost = 1;                       // as LibrarySpec::link_cost
-  Time local_overhead{};                      // per copy or sum within the GPU
+  std::int64_t first_send_loads = 0;  // loads from memory, one after the other, before a connection's first send
+  double copy_cost = 1;               // as LibrarySpec::copy_cost
+  double link_cost = 1;               // as LibrarySpec::link_cost
+  Time local_overhead{};              // per copy or sum within the GPU
   Time order_overhead{};  // per wait of one channel of a GPU for another channel; each of the two takes this time
   ProtocolSpec simple;
   std::optional<ProtocolSpec> ll, ll128;
