@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Draws algorithms, numbers of instances and channels, protocols and sizes that grid.csv does not contain.
 
-Usage: draw.py SEED [MOIRE]      MOIRE: the executable moire that compiles the algorithms (default: on the path)
+Usage: draw.py SEED [MOIRE [NAME [RANKS]]]
+  MOIRE: the executable moire that compiles the algorithms (default: on the path)
+  NAME:  what to write: NAME/*.xml and NAME.csv, which has the columns of grid.csv (default: drawn)
+  RANKS: only algorithms for so many ranks (default: for 2 and for 4)
 
-Writes drawn/*.xml and drawn.csv, which has the columns of grid.csv. The first size of an algorithm is a multiple of
+The first size of an algorithm is a multiple of
 16 B for each of its chunks, so that the chunks are whole vectors.
 """
 
@@ -41,15 +44,17 @@ FIRST = (1 << 10, 4 << 10)  # range of the first size, in bytes; each further si
 def main():
     seed = int(sys.argv[1])
     moire = sys.argv[2] if len(sys.argv) > 2 else "moire"
+    into = sys.argv[3] if len(sys.argv) > 3 else "drawn"
+    all_ranks = [int(sys.argv[4])] if len(sys.argv) > 4 else [2, 4]
     draw = random.Random(seed)
     known = {line.split(",")[0] for line in (HERE / "grid.csv").read_text().splitlines()}
-    folder = HERE / "drawn"
+    folder = HERE / into
     folder.mkdir(exist_ok=True)
     lines = [
         f"# Drawn by draw.py with seed {seed}; the columns are those of grid.csv.",
         "file,least_bytes,most_bytes,hangs_above_bytes",
     ]
-    for ranks in (2, 4):
+    for ranks in all_ranks:
         for program, extra, most_instances in PROGRAMS:
             for protocol in ("simple", "ll"):
                 instances = draw.randint(1, most_instances)
@@ -71,7 +76,7 @@ def main():
                 vector = 16 * chunks
                 least = max(1, first // vector) * vector
                 lines.append(f"{name},{least},{MOST},0")
-    (HERE / "drawn.csv").write_text("\n".join(lines) + "\n")
+    (HERE / f"{into}.csv").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
