@@ -133,7 +133,7 @@ constexpr Direction directions[] = {
     {"host.copy_seen", Better::less},
     {"host.kernel_start", Better::less},
     {"host.queue_gap", Better::less},
-    {"host.poll_interval", Better::less},  // only by integer factors, so that no poll comes later
+    {"host.poll_interval", Better::less},
     {"host.event_pair", Better::neither, "part of the time between two events, not of the time of the run"},
 
     {"host_memory.slot_out", Better::more},

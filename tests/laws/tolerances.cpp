@@ -26,10 +26,6 @@ double most_apart(const Case& one) {
   return convoy ? 0.5 : std::max(most_reordered_of(one), out_of_step);
 }
 
-double period(const Case& one) {
-  return one.work.is("engine", "dma") ? number_of(one.system, "system.node.gpu.host.poll_interval", 0) : 0;
-}
-
 double ties(const Case& one) {
   if (one.nodes == 1) return 0;
   double chunk = number_of(one.system, "system.network.chunk", core::QueueNetworkSpec{}.chunk.value);

@@ -65,12 +65,6 @@ double most_reordered_of(const Case& one);
 // the order `in_order`. Observed: 28 % (8 L20, m = 128).
 double most_apart(const Case& one);
 
-// Returns the tolerance for polling, in picoseconds: the period of polling, or 0 if the case uses no copy engines. A
-// kernel that waits for a copy engine, or a copy that waits for a kernel, polls with this period from the beginning of
-// the wait. If a wait begins sooner, the awaited event can fall just after a poll instead of just before it, so that
-// the wait ends up to one period later.
-double period(const Case& one);
-
 // Returns the numerical tolerance between the times of two runs, in picoseconds: each event rounds its time to a
 // picosecond, and the rates of activities that share resources are computed to 1e-9.
 double rounding(const Outcome& a, const Outcome& b);

@@ -9,10 +9,10 @@
 
 namespace moire::replay {
 
-// Returns `end` without an interval, else the first of `since` + n x interval (n = 0, 1, ...) that is not before `end`.
-Time Replay::first_poll(Time since, std::optional<Time> interval, Time end) {
-  if (!interval || end <= since) return interval ? since : end;
-  return since + *interval * ((end.ps - since.ps + interval->ps - 1) / interval->ps);
+// Returns the first of `since` + n x interval (n = 0, 1, ...) that is not before `end`.
+Time Replay::first_poll(Time since, Time interval, Time end) {
+  if (end <= since) return since;
+  return since + interval * ((end.ps - since.ps + interval.ps - 1) / interval.ps);
 }
 
 Replay::HostThread& Replay::host_thread(Rank rank, std::uint32_t queue) {

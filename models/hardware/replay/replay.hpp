@@ -173,10 +173,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time end;                  // of the operation that ended last
     std::uint32_t copies = 0;  // parts of the copy operation that have not ended
     bool searched = false;     // the host thread has begun the query that finds the end of operation `next`
-    // engine_waits: when the queue's first operation began; if it is a kernel, host.event_pair before its first
-    // workgroup. An engine whose copy follows a kernel polls for its end at times that are counted from engine_waits.
-    // cus_wait: when the CUs' last operation of the queue ended; from then on, they poll for the end of an engine's copy.
-    Time engine_waits, cus_wait;
+    Time engine_waits;  // when the queue's first operation began, or host.event_pair before its first workgroup
     Runner last = Runner::none;  // of the queue's last kernel or copy that has ended
   };
   // The fences of a CU (fences.cpp).
@@ -251,7 +248,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   struct Behind {
     Time turn, ready;
   };
-  Behind behind(const program::Operation& before, Rank rank, std::uint32_t queue, const QueueState& state) const;
+  Time unseen(Rank rank, Time interval);
+  Behind behind(const program::Operation& before, Rank rank, std::uint32_t queue, const QueueState& state);
   const program::Operation* operation_before(Rank rank, std::uint32_t queue, std::uint32_t next) const;
   std::vector<Time> enqueued_by(Rank rank) const;
   Time enqueued(Rank rank, std::uint32_t queue, std::uint32_t next) const {
@@ -267,7 +265,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
-  static Time first_poll(Time since, std::optional<Time> interval, Time end);
+  static Time first_poll(Time since, Time interval, Time end);
   void see_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   Time find(Rank rank, std::uint32_t queue, Time seen);
   HostThread& host_thread(Rank rank, std::uint32_t queue);
@@ -386,6 +384,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   std::vector<Flight> flights_;
   std::vector<std::deque<HostCopy>> host_copies_;  // by rank
   std::vector<std::uint32_t> free_flights_;
+  std::vector<std::uint32_t> looks_;      // by rank: for the end of an operation of another engine
   std::vector<HostThread> host_threads_;  // by rank (or by queue and rank)
   std::vector<part::Placement> placed_;   // scratch
   std::vector<std::uint32_t> fenced_;     // scratch
