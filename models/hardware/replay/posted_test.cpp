@@ -87,6 +87,26 @@ TEST(Posted, ACuExecutesOneFenceAtATime) {
   EXPECT_THAT(ends({{fence(ns(70))}, {post(12.5e3, 1), fence(ns(70))}}), ElementsAre(70, 320));
 }
 
+// Workgroups 0 and 1 are on two CUs. No fence of a kernel ends before its first one would.
+TEST(Posted, AKernelsFirstFenceTakesLonger) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.port.first_fence = ns(200);
+  const auto steps = [](Rank rank, std::int64_t number) {
+    if (rank == 1) return Steps{};
+    return number == 0 ? Steps{fence(ns(70)), fence(ns(70))} : Steps{delay(ns(30)), fence(ns(70)), fence(ns(10))};
+  };
+  Program program(2);
+  program.queues = {queue("main", {kernel("one", 2, steps), kernel("two", 2, steps)})};
+  Watcher watcher;
+  EXPECT_EQ(run(system, program, &watcher).deadlock, "");
+  std::map<std::pair<std::string, std::int64_t>, std::vector<double>> ends;
+  for (const Watcher::Workgroup& span : watcher.workgroups)
+    if (span.phase == "fence") ends[{span.kernel, span.workgroup}].push_back(span.end.ns());
+  EXPECT_THAT((ends[{"one", 0}]), ElementsAre(200, 270));
+  EXPECT_THAT((ends[{"one", 1}]), ElementsAre(200, 210));
+  EXPECT_THAT((ends[{"two", 0}]), ElementsAre(270 + 200, 270 + 270)) << "each kernel has a first fence";
+}
+
 // One thread raises the flags of a workgroup in turn. The workgroup goes on after its first signal, but its second
 // signal waits until the thread has spent the duration of the first one.
 TEST(Posted, ASignalInTurnWaitsForTheSignalBefore) {

@@ -179,6 +179,37 @@ TEST(AlgorithmProgram, DataThatWereUsedBeforeAreInTheL2) {
   EXPECT_EQ(copies(0, Bytes{3 * example_chunk}), copies(0, held));
 }
 
+// A round takes 0.4 us, the latency of the memory. Bytes that fill no turn take one round more.
+TEST(AlgorithmProgram, ALoopTakesWholeRounds) {
+  msccl::ThreadBlock block;
+  block.steps = {local(Op::copy, 0, 0)};
+  const auto made = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
+  const auto added = [&](double bytes, Bytes turn) {
+    libraries::LibrarySpec library = example_channels();
+    const auto time = [&] { return run(example_equipped(1), made, 4 * bytes, library).end.us(); };
+    const double without = time();
+    library.channels->simple.turn = turn;
+    return time() - without;
+  };
+  const double round = example_channels().channels->simple.bytes_in_flight.value;
+  EXPECT_NEAR(added(round, Bytes{round / 4}), 0, 1e-5);
+  EXPECT_NEAR(added(round / 4, Bytes{round / 4}), 0.4 * 3 / 4, 1e-5) << "one turn takes as long as four";
+  EXPECT_NEAR(added(round * 3 / 8, Bytes{round / 4}), 0.4 * (2 - 3. / 8), 1e-5) << "one turn, then half a turn";
+  EXPECT_NEAR(added(round / 8, Bytes{round / 4}), 0.4 * 7 / 8, 1e-5) << "less than a turn";
+  EXPECT_NEAR(added(round * 9 / 8, Bytes{round / 4}), 0.4 * 7 / 8, 1e-5);
+}
+
+// A connection's first send loads the receiver's counter.
+TEST(AlgorithmProgram, TheFirstSendMayLoadCounters) {
+  libraries::LibrarySpec library = example_channels();
+  library.channels->first_send_loads = 2;
+  const auto time_of = [](const Shared& algorithm, const libraries::LibrarySpec& with) {
+    return run(example_equipped(2), algorithm, 4 * example_chunk, with).end.us();
+  };
+  const Shared ring = compiled("all_gather_ring", "{}", {1, 2});
+  EXPECT_NEAR(time_of(ring, library) - time_of(ring, example_channels()), 2 * 0.4, 1e-5);
+}
+
 // A thread block with a connection takes connection_setup before its first step.
 TEST(AlgorithmProgram, AConnectionIsSetUpOnce) {
   libraries::LibrarySpec library = example_channels();
