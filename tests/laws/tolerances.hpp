@@ -71,7 +71,7 @@ double rounding(const Outcome& a, const Outcome& b);
 
 // Returns the tolerance for ties, in picoseconds. If messages reach a port of the network at the same time, one is
 // served first, and the others wait until its chunk is sent. Ranks that do the same can therefore end at different
-// times.
+// times. With copy engines, ranks also take turns in how long they wait for the end of an operation (poll_interval).
 double ties(const Case& one);
 
 }  // namespace moire::laws
