@@ -146,7 +146,9 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
                   changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6, 100 * later),
       {base, better}};
   const bool meets = moves_bytes(one.op) || of_places(changed->name);
-  return meets && later <= most_reordered_of(one) ? reordered(std::move(slower), later) : slower;
+  if ((meets && later <= most_reordered_of(one)) || after.ps() <= before.ps() + looks(one))
+    return reordered(std::move(slower), later);
+  return slower;
 }
 
 Verdict bytes(const Case& one, Random random, const Cost& cost) {

@@ -70,7 +70,8 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
                    fmt::format("{:.6f} us, with rates x 1e6 {:.6f} us", slow.ps() / 1e6, a.ps() / 1e6),
                    {base, fast}};
     const double later = a.ps() / slow.ps() - 1;
-    return moves_bytes(one.op) && later <= most_reordered_of(one) ? reordered(std::move(slower), later) : slower;
+    const bool allowed = later <= most_reordered_of(one) || a.ps() <= slow.ps() + looks(one);
+    return moves_bytes(one.op) && allowed ? reordered(std::move(slower), later) : slower;
   }
   const auto apart = [](const Outcome& x, const Outcome& y) {
     return std::abs(x.ps() - y.ps()) > 0.01 * y.ps() + rounding(x, y);

@@ -26,17 +26,19 @@ double most_apart(const Case& one) {
   return convoy ? 0.5 : std::max(most_reordered_of(one), out_of_step);
 }
 
+double looks(const Case& one) {
+  return one.work.is("engine", "dma") ? number_of(one.system, "system.node.gpu.host.poll_interval", 0) : 0;
+}
+
 double ties(const Case& one) {
-  const double looks =
-      one.work.is("engine", "dma") ? number_of(one.system, "system.node.gpu.host.poll_interval", 0) : 0;
-  if (one.nodes == 1) return looks;
+  if (one.nodes == 1) return looks(one);
   double chunk = number_of(one.system, "system.network.chunk", core::QueueNetworkSpec{}.chunk.value);
   for (const Change& change : one.machine())
     if (change.path == "system.network.chunk") chunk = std::stod(change.value);
   double slowest = number_of(one.system, "system.node.nic.bandwidth", 1);
   for (const char* link : {"torus.link", "dragonfly.local_link", "dragonfly.global_link"})
     slowest = std::min(slowest, number_of(one.system, std::string("system.fabric.") + link + ".bandwidth", 1e30));
-  return looks + chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
+  return looks(one) + chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
 }
 
 double rounding(const Outcome& a, const Outcome& b) {

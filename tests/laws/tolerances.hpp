@@ -65,6 +65,11 @@ double most_reordered_of(const Case& one);
 // the order `in_order`. Observed: 28 % (8 L20, m = 128).
 double most_apart(const Case& one);
 
+// Returns the tolerance for looks, in picoseconds: the interval between them, or 0 if the case uses no copy engines. An
+// engine that reads a command after the kernels before it have ended sees their end at once. If it reads the command
+// earlier, it looks before their end, and then has to look again.
+double looks(const Case& one);
+
 // Returns the numerical tolerance between the times of two runs, in picoseconds: each event rounds its time to a
 // picosecond, and the rates of activities that share resources are computed to 1e-9.
 double rounding(const Outcome& a, const Outcome& b);

@@ -6,8 +6,7 @@ Usage: draw.py SEED [MOIRE [NAME [RANKS]]]
   NAME:  what to write: NAME/*.xml and NAME.csv, which has the columns of grid.csv (default: drawn)
   RANKS: only algorithms for so many ranks (default: for 2 and for 4)
 
-The first size of an algorithm is a multiple of
-16 B for each of its chunks, so that the chunks are whole vectors.
+The first size of an algorithm is a multiple of 16 B for each of its chunks, so that the chunks are whole vectors.
 """
 
 import pathlib

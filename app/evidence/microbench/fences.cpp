@@ -1,6 +1,6 @@
 // Benchmarks of the time of a release fence, on an idle machine and beside stores of all workgroups.
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -60,69 +60,57 @@ Values idle(const SystemSpec& system, const Parameters& parameters) {
   return {{"time", last_end(stamps.of("release")).ns()}};
 }
 
-// Workgroups of all CUs store and fence. Those of a CU begin some time apart.
-Values together(const SystemSpec& system, const Parameters& parameters) {
-  const bool remote = number(parameters, "remote") != 0;
-  const SystemSpec node = without_first_fence(node_of(system, remote));
+// Workgroups store and fence. Workgroup `wg` begins turns[wg] x apart_ns after the common start. Returns when each of
+// them ends, in ns after the common start.
+std::vector<double> ends(const SystemSpec& node, const Parameters& parameters, std::int64_t per_cu,
+                         const std::vector<std::int64_t>& turns) {
   const machine::GpuSpec& gpu = node.node.gpu;
-  const std::int64_t per_cu = positive_count(parameters, "wgs_per_sm"), cus = gpu.compute.total_cus();
+  const bool remote = number(parameters, "remote") != 0;
   const double bytes = number(parameters, "store_bytes");
   const Time apart = Time::from_ns(number(parameters, "apart_ns"));
-  const std::vector<cu::CuId> places = microbench::places(gpu, per_cu);
-  std::vector<std::int64_t> turns, on_cu(static_cast<std::size_t>(cus));
-  for (const cu::CuId cu : places) turns.push_back(on_cu[cu]++);
+  const auto wgs = static_cast<std::int64_t>(turns.size());
   program::Program program(static_cast<Rank>(node.node.gpus));
-  program.queues = {queue("main", {kernel(
-                                      "release", gpu, per_cu, [=](Rank rank) { return rank == 0 ? per_cu * cus : 0; },
-                                      {stores(gpu, remote, per_cu)},
-                                      [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
-                                        const std::int64_t turn = turns[static_cast<std::size_t>(wg)];
-                                        return step == 0   ? delay(phase, common_start + apart * turn)
-                                               : step == 1 ? post(phase, bytes, remote ? 1 : 0, 0)
-                                               : step == 2 ? fence(phase, gpu)
-                                                           : false;
-                                      })})};
+  program.queues = {queue(
+      "main", {kernel(
+                  "release", gpu, per_cu, [=](Rank rank) { return rank == 0 ? wgs : 0; }, {stores(gpu, remote, per_cu)},
+                  [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
+                    return step == 0   ? delay(phase, common_start + apart * turns[static_cast<std::size_t>(wg)])
+                           : step == 1 ? post(phase, bytes, remote ? 1 : 0, 0)
+                           : step == 2 ? fence(phase, gpu)
+                                       : false;
+                  })})};
   Stamps stamps;
   simulate(node, program, &stamps);
-  double first = std::numeric_limits<double>::max(), sum = 0, last = 0;
-  for (const Stamps::Stamp& stamp : stamps.of("release")) {
-    const double ns = (stamp.end - common_start).ns();
-    first = std::min(first, ns);
-    last = std::max(last, ns);
-    sum += ns;
-  }
-  return {{"first", first}, {"mean", sum / static_cast<double>(per_cu * cus)}, {"last", last}};
+  std::vector<double> times;
+  for (const Stamps::Stamp& stamp : stamps.of("release")) times.push_back((stamp.end - common_start).ns());
+  return times;
 }
 
-// Workgroups, each on a CU of its own, store and fence, one some time after the other. Returns the times of the first and
-// of the last one, in ns.
-std::pair<double, double> apart(const SystemSpec& node, const Parameters& parameters) {
-  const bool remote = number(parameters, "remote") != 0;
+// Workgroups of all CUs. Those of a CU begin some time apart.
+Values together(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = without_first_fence(node_of(system, number(parameters, "remote") != 0));
   const machine::GpuSpec& gpu = node.node.gpu;
-  const std::int64_t wgs = positive_count(parameters, "wgs");
-  const double bytes = number(parameters, "store_bytes");
-  const Time between = Time::from_ns(number(parameters, "apart_ns"));
-  program::Program program(static_cast<Rank>(node.node.gpus));
-  program.queues = {
-      queue("main", {kernel(
-                        "release", gpu, 1, [=](Rank rank) { return rank == 0 ? wgs : 0; }, {stores(gpu, remote, 1)},
-                        [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
-                          return step == 0   ? delay(phase, common_start + between * wg)
-                                 : step == 1 ? post(phase, bytes, remote ? 1 : 0, 0)
-                                 : step == 2 ? fence(phase, gpu)
-                                             : false;
-                        })})};
-  Stamps stamps;
-  simulate(node, program, &stamps);
-  const std::vector<Stamps::Stamp>& all = stamps.of("release");
-  return {(all.front().end - common_start).ns(), (all.back().end - common_start - between * (wgs - 1)).ns()};
+  const std::int64_t per_cu = positive_count(parameters, "wgs_per_sm");
+  std::vector<std::int64_t> turns, on_cu(static_cast<std::size_t>(gpu.compute.total_cus()));
+  for (const cu::CuId cu : microbench::places(gpu, per_cu)) turns.push_back(on_cu[cu]++);
+  const std::vector<double> times = ends(node, parameters, per_cu, turns);
+  const auto [first, last] = std::minmax_element(times.begin(), times.end());
+  const double sum = std::accumulate(times.begin(), times.end(), 0.0);
+  return {{"first", *first}, {"mean", sum / static_cast<double>(times.size())}, {"last", *last}};
 }
 
+// Workgroups on CUs of their own, one some time after the other. Measured are the times of the first and the last one.
 Values first(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = node_of(system, number(parameters, "remote") != 0);
-  const auto [first, last] = apart(node, parameters);
-  const auto [first_later, last_later] = apart(without_first_fence(node), parameters);
-  return {{"first", first}, {"last", last}, {"first_later", first_later}, {"last_later", last_later}};
+  std::vector<std::int64_t> turns(static_cast<std::size_t>(positive_count(parameters, "wgs")));
+  std::iota(turns.begin(), turns.end(), 0);
+  const double began = number(parameters, "apart_ns") * static_cast<double>(turns.back());
+  const std::vector<double> now = ends(node, parameters, 1, turns);
+  const std::vector<double> later = ends(without_first_fence(node), parameters, 1, turns);
+  return {{"first", now.front()},
+          {"last", now.back() - began},
+          {"first_later", later.front()},
+          {"last_later", later.back() - began}};
 }
 
 class Fences final : public program::Observer {
