@@ -1,42 +1,20 @@
-// Over 400 lines: the rules of all operations, in the order of the format.
 #include "models/algorithms/mscclpp/rules.hpp"
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <set>
-#include <tuple>
+#include <string>
+#include <utility>
 
 #include "models/algorithms/mscclpp/complaints.hpp"
+#include "models/algorithms/mscclpp/matching_rules.hpp"
 #include "models/algorithms/mscclpp/memory.hpp"
+#include "models/algorithms/mscclpp/operation_site.hpp"
 
 namespace moire::mscclpp {
 
 namespace {
-
-struct Site {
-  const Plan& plan;
-  std::size_t gpu;
-  std::size_t block;
-  const Operation& op;
-  std::string number;
-  const Operation* pipeline;  // the pipeline that contains the operation, or null
-};
-
-template <class Visit>
-void for_each_operation(const Plan& plan, Visit visit) {
-  for (std::size_t g = 0; g < plan.gpus.size(); ++g) {
-    for (std::size_t b = 0; b < plan.gpus[g].blocks.size(); ++b) {
-      const auto& operations = plan.gpus[g].blocks[b].operations;
-      for (std::size_t i = 0; i < operations.size(); ++i) {
-        visit(Site{plan, g, b, operations[i], fmt::format("{}", i), nullptr});
-        for (std::size_t k = 0; k < operations[i].inner.size(); ++k) {
-          visit(Site{plan, g, b, operations[i].inner[k], fmt::format("{}.{}", i, k), &operations[i]});
-        }
-      }
-    }
-  }
-}
 
 class Rules {
  public:
@@ -46,21 +24,18 @@ class Rules {
     for (std::size_t g = 0; g < plan_.gpus.size(); ++g) {
       for (std::size_t b = 0; b < plan_.gpus[g].blocks.size(); ++b) block_limits(g, b, plan_.gpus[g].blocks[b]);
     }
-    for_each_operation(plan_, [this](const Site& site) { operation_limits(site); });
+    for_each_site(plan_, [this](const OperationSite& site) { operation_limits(site); });
   }
 
   void rules() {
     for (std::size_t g = 0; g < plan_.gpus.size(); ++g) chunks_agree(g);
-    for_each_operation(plan_, [this](const Site& site) { operation(site); });
-    scratch_forms();
-    barriers();
-    semaphores();
-    signals();
+    for_each_site(plan_, [this](const OperationSite& site) { operation(site); });
+    check_matching(plan_, complaints_);
   }
 
  private:
-  void wrong(const Site& site, const std::string& what, const std::string& remedy) {
-    complaints_.error(plan_.place(site.op), where(site.gpu, site.block, site.number, site.op) + " " + what, remedy);
+  void wrong(const OperationSite& site, const std::string& what, const std::string& remedy) {
+    error_at(site, what, remedy, complaints_);
   }
 
   void block_limits(std::size_t g, std::size_t b, const Block& block) {
@@ -83,7 +58,7 @@ class Rules {
     }
   }
 
-  void operation_limits(const Site& site) {
+  void operation_limits(const OperationSite& site) {
     if (site.op.channels.size() > most_operation_channels) {
       wrong(site,
             fmt::format("uses {} channels, but the runtime takes {}", site.op.channels.size(), most_operation_channels),
@@ -122,7 +97,7 @@ class Rules {
     }
   }
 
-  void operation(const Site& site) {
+  void operation(const OperationSite& site) {
     for (const Operand& operand : site.op.sources) range(site, operand, "reads");
     for (const Operand& operand : site.op.destinations) range(site, operand, "writes");
     shape(site);
@@ -136,7 +111,7 @@ class Rules {
     }
   }
 
-  void range(const Site& site, const Operand& operand, const char* verb) {
+  void range(const OperationSite& site, const Operand& operand, const char* verb) {
     const auto check = [&](std::int32_t gpu) {
       const std::uint64_t have = plan_.gpus[static_cast<std::size_t>(gpu)].chunks(operand.buffer);
       if (std::uint64_t{operand.index} + operand.count <= have) return true;
@@ -167,7 +142,7 @@ class Rules {
   }
 
   // Checks that an operation has the number and kinds of operands that its type takes.
-  void shape(const Site& site) {
+  void shape(const OperationSite& site) {
     const Operation& op = site.op;
     const std::size_t in = op.sources.size();
     const std::size_t out = op.destinations.size();
@@ -255,7 +230,7 @@ class Rules {
     sizes(site);
   }
 
-  void expect(const Site& site, const Operand& operand, Operand::Place place, const char* what) {
+  void expect(const OperationSite& site, const Operand& operand, Operand::Place place, const char* what) {
     if (operand.place == place) return;
     wrong(site,
           fmt::format("needs as {} a buffer {}", what,
@@ -266,7 +241,7 @@ class Rules {
   }
 
   // Checks that each operand is local or remote, as the type of the operation requires.
-  void places(const Site& site) {
+  void places(const OperationSite& site) {
     using enum Operand::Place;
     const Operation& op = site.op;
     const auto all = [&](const std::vector<Operand>& operands, std::size_t from, Operand::Place place,
@@ -332,7 +307,7 @@ class Rules {
     }
   }
 
-  void sizes(const Site& site) {
+  void sizes(const OperationSite& site) {
     const std::uint32_t count = site.op.sources.front().count;
     for (const auto* operands : {&site.op.sources, &site.op.destinations}) {
       for (const Operand& operand : *operands) {
@@ -359,7 +334,7 @@ class Rules {
     }
   }
 
-  void pipeline(const Site& site) {
+  void pipeline(const OperationSite& site) {
     if (site.op.inner.empty()) wrong(site, "is empty", "write operations in ops");
     const std::uint64_t scratch = scratch_chunk_bytes(plan_);
     if (plan_.reuse_scratch && scratch > 0 && site.op.unit_bytes > scratch) {
@@ -376,191 +351,9 @@ class Rules {
     }
   }
 
-  // Checks that the scratch of a GPU holds either packets or plain data. Packets take twice the space of their data, so
-  // chunks of both kinds in one buffer would overlap.
-  void scratch_forms() {
-    std::map<std::int32_t, bool> packets;  // by GPU: whether its scratch holds packets
-    std::set<std::int32_t> told;
-    for_each_operation(plan_, [&](const Site& site) {
-      for (const auto* operands : {&site.op.sources, &site.op.destinations}) {
-        for (const Operand& operand : *operands) {
-          if (operand.buffer != Buffer::scratch) continue;
-          const std::vector<std::int32_t> own = {operand.gpu};
-          for (const std::int32_t gpu :
-               operand.place == Operand::Place::group ? plan_.gpus[site.gpu].groups[operand.group].gpus : own) {
-            const auto [known, added] = packets.emplace(gpu, operand.packets);
-            if (added || known->second == operand.packets || !told.insert(gpu).second) continue;
-            wrong(site,
-                  fmt::format("uses the scratch of gpu {} for {}, but other operations use it for {}", gpu,
-                              operand.packets ? "packets" : "data", operand.packets ? "data" : "packets"),
-                  "use one kind per GPU: packets take twice the space, so that chunks of both kinds would overlap");
-          }
-        }
-      }
-    });
-  }
-
-  // Checks that as many blocks meet at a barrier as the barrier states, and that all of them meet there equally often.
-  void barriers() {
-    struct Met {
-      std::uint32_t blocks = 0;
-      // How often a block meets there, by block and by num_chunks of the pipeline around the barrier (0: no pipeline).
-      std::map<std::size_t, std::map<std::uint32_t, std::size_t>> times;
-      const Operation* first = nullptr;
-      std::size_t block = 0;
-      std::string number;
-    };
-    std::map<std::pair<std::size_t, std::uint32_t>, Met> all;
-    for_each_operation(plan_, [&](const Site& site) {
-      if (site.op.type != OpType::barrier) return;
-      Met& met = all[{site.gpu, site.op.barrier}];
-      if (!met.first) {
-        met.first = &site.op;
-        met.blocks = site.op.barrier_blocks;
-        met.block = site.block;
-        met.number = site.number;
-      } else if (met.blocks != site.op.barrier_blocks) {
-        wrong(site,
-              fmt::format("meets {} thread blocks at barrier {}, but tb {} op {} meets {}", site.op.barrier_blocks,
-                          site.op.barrier, met.block, met.number, met.blocks),
-              "use one number for a barrier");
-      }
-      ++met.times[site.block][site.pipeline ? site.pipeline->pipeline_chunks : 0];
-    });
-    for (const auto& [key, met] : all) {
-      const Site site{plan_, key.first, met.block, *met.first, met.number, nullptr};
-      if (met.times.size() != met.blocks) {
-        wrong(site,
-              fmt::format("waits for {} thread blocks at barrier {}, but {} use it", met.blocks, key.second,
-                          met.times.size()),
-              "write the number of thread blocks that use it");
-        continue;
-      }
-      for (const auto& [block, times] : met.times) {
-        if (times == met.times.begin()->second) continue;
-        wrong(site,
-              fmt::format("meets tb {} at barrier {}, but that block reaches it a different number of times", block,
-                          key.second),
-              "write the barrier equally often in all its thread blocks");
-        break;
-      }
-    }
-  }
-
-  // Checks that a call releases each semaphore as often as it acquires it. The runtime initializes semaphores once, not
-  // in every call, so each call must leave them at their initial values.
-  void semaphores() {
-    struct Use {
-      std::map<std::uint32_t, std::size_t> taken;  // number of acquires, by num_chunks of their pipeline (0: none)
-      std::map<std::uint32_t, std::size_t> given;  // number of releases, by the same
-      const Operation* op = nullptr;
-      std::size_t block = 0;
-      std::string number;
-    };
-    std::map<std::pair<std::size_t, std::uint32_t>, Use> used;
-    for_each_operation(plan_, [&](const Site& site) {
-      for (const std::uint32_t id : site.op.semaphores) {
-        Use& use = used[{site.gpu, id}];
-        ++(site.op.type == OpType::acquire ? use.taken : use.given)[site.pipeline ? site.pipeline->pipeline_chunks : 0];
-        if (use.op) continue;
-        use.op = &site.op;
-        use.block = site.block;
-        use.number = site.number;
-      }
-    });
-    for (const auto& [key, use] : used) {
-      if (use.taken == use.given) continue;
-      wrong(Site{plan_, key.first, use.block, *use.op, use.number, nullptr},
-            fmt::format("uses semaphore {}, which is not released as often as it is acquired, so that the next call "
-                        "would begin with another value",
-                        key.second),
-            "write one release for each acquire");
-    }
-  }
-
-  // Checks that there is one wait for every signal. A pipeline repeats its signals and waits for each of its num_chunks
-  // chunks, so signals and waits are counted separately for each num_chunks.
-  void signals() {
-    using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;  // a GPU's end of a channel
-    struct Use {
-      std::map<std::uint32_t, std::size_t> signals;  // number of signals, by num_chunks of their pipeline (0: none)
-      std::map<std::uint32_t, std::size_t> waits;
-      // The last operation that signals over the channel or, if none signals, the last one that waits.
-      const Operation* op = nullptr;
-      std::size_t block = 0;
-      std::string number;
-    };
-    std::map<End, Use> used;
-    for_each_operation(plan_, [&](const Site& site) {
-      const OpType type = site.op.type;
-      const bool gives = type == OpType::signal || type == OpType::relaxed_signal || type == OpType::put_signal ||
-                         type == OpType::put_signal_flush;
-      const bool takes = type == OpType::wait || type == OpType::relaxed_wait;
-      if (!gives && !takes) return;
-      const std::uint32_t rounds = site.pipeline ? site.pipeline->pipeline_chunks : 0;
-      for (const std::uint32_t channel : site.op.channels) {
-        Use& use = used[{site.gpu, site.op.channel_type, channel}];
-        ++(gives ? use.signals : use.waits)[rounds];
-        if (takes && !use.signals.empty()) continue;
-        use.op = &site.op;
-        use.block = site.block;
-        use.number = site.number;
-      }
-    });
-    const auto total = [](const std::map<std::uint32_t, std::size_t>& counts) {
-      std::size_t sum = 0;
-      for (const auto& [rounds, count] : counts) sum += count;
-      return sum;
-    };
-    for (const auto& [end, use] : used) {
-      const auto& [gpu, type, number] = end;
-      if (type != ChannelType::memory && type != ChannelType::port) {
-        wrong(Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
-              "signals over a channel that is neither a memory nor a port channel",
-              "write channel_type memory or port");
-        continue;
-      }
-      const Channel& channel = plan_.gpus[gpu].of(type)[number];
-      const auto peer = static_cast<std::size_t>(channel.peer);
-      const auto other = peers_channel(gpu, type, channel);
-      const auto found = other ? used.find({peer, type, *other}) : used.end();
-      const Use none;
-      const Use& far = found == used.end() ? none : found->second;
-      if (use.signals == far.waits) continue;
-      wrong(Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
-            fmt::format("signals gpu {} {} times on {} channel {}, but that gpu waits {} times for it", peer,
-                        total(use.signals), to_string(type), number, total(far.waits)),
-            "write one wait for each signal");
-    }
-    for (const auto& [end, use] : used) {
-      const auto& [gpu, type, number] = end;
-      if (use.waits.empty() || (type != ChannelType::memory && type != ChannelType::port)) continue;
-      const Channel& channel = plan_.gpus[gpu].of(type)[number];
-      const auto other = peers_channel(gpu, type, channel);
-      if (other && used.contains({static_cast<std::size_t>(channel.peer), type, *other})) continue;  // checked above
-      wrong(
-          Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
-          fmt::format("waits {} times for gpu {} on {} channel {}, {}", total(use.waits), channel.peer, to_string(type),
-                      number, other ? "but that gpu never signals on it" : "but that gpu has no channel back"),
-          "write one signal for each wait");
-    }
-  }
-
-  std::optional<std::uint32_t> peers_channel(std::size_t gpu, ChannelType type, const Channel& channel) {
-    auto& index = back_[{static_cast<std::size_t>(channel.peer), type}];
-    if (index.empty()) {
-      const auto& channels = plan_.gpus[static_cast<std::size_t>(channel.peer)].of(type);
-      for (std::uint32_t i = 0; i < channels.size(); ++i) index[{channels[i].peer, channels[i].ordinal}] = i;
-    }
-    const auto found = index.find({static_cast<std::int32_t>(gpu), channel.ordinal});
-    if (found == index.end()) return std::nullopt;
-    return found->second;
-  }
-
   const Plan& plan_;
   Complaints& complaints_;
   std::uint64_t unit_ = 0;
-  std::map<std::pair<std::size_t, ChannelType>, std::map<std::pair<std::int32_t, std::uint32_t>, std::uint32_t>> back_;
 };
 
 }  // namespace
