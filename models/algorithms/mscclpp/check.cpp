@@ -7,6 +7,7 @@
 #include "models/algorithms/mscclpp/memory.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
 #include "models/algorithms/mscclpp/rules.hpp"
+#include "models/algorithms/mscclpp/work.hpp"
 #include "models/algorithms/proof/kept.hpp"
 #include "sim/config/units.hpp"
 #include "sim/formats/complaints.hpp"

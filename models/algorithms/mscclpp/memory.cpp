@@ -138,12 +138,13 @@ std::vector<std::uint32_t> Layout::expected(std::size_t gpu, std::size_t slice) 
 }
 
 std::string Layout::name(std::size_t cell) const {
-  const auto [first, scratch] = user_cells(gpu_of(cell));
-  if (cell >= scratch) return fmt::format("scratch chunk {}", (cell - scratch) / cut_.scratch_slots);
+  const std::size_t gpu = gpu_of(cell);
+  const auto [first, scratch] = user_cells(gpu);
+  if (cell >= scratch) return fmt::format("gpu {} scratch chunk {}", gpu, (cell - scratch) / cut_.scratch_slots);
   const std::size_t chunk = (cell - first) / cut_.slices;
-  if (plan_.in_place) return fmt::format("chunk {}", chunk);
-  return chunk < input_chunks_ ? fmt::format("input chunk {}", chunk)
-                               : fmt::format("output chunk {}", chunk - input_chunks_);
+  if (plan_.in_place) return fmt::format("gpu {} chunk {}", gpu, chunk);
+  return chunk < input_chunks_ ? fmt::format("gpu {} input chunk {}", gpu, chunk)
+                               : fmt::format("gpu {} output chunk {}", gpu, chunk - input_chunks_);
 }
 
 std::string misfit(const Plan& plan) {

@@ -65,7 +65,7 @@ class Layout {
   }
   std::vector<std::uint32_t> expected(std::size_t gpu, std::size_t slice) const;
 
-  // Returns the name of a cell in messages, such as "input chunk 3" or "scratch chunk 0".
+  // Returns the name of a cell in messages, such as "gpu 1 input chunk 3" or "gpu 0 scratch chunk 0".
   std::string name(std::size_t cell) const;
 
  private:
