@@ -89,7 +89,8 @@ struct PhaseShape {
   Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)
   bool operator==(const PhaseShape&) const = default;
 
-  // Returns how many rows the memory opens for `read`.
+  // Returns how many rows the workgroup requests, and how many of them the memory opens because they miss the caches.
+  double requested_rows() const { return row.value > 0 ? (read - dependent_read) / row.value : 0; }
   double rows() const { return row.value > 0 ? (read * read_miss - dependent_read) / row.value : 0; }
 
   // Returns the bytes that the memory fetches for `read`. What dependent loads load is contiguous, so the memory

@@ -49,6 +49,7 @@ constexpr Direction directions[] = {
     {"cu_array.load_per_group", Better::more},
     {"cu_array.load_store_per_cu", Better::more},
     {"cu_array.load_per_wavefront", Better::more},
+    {"cu_array.clocks_per_row", Better::less},
     {"cu_array.store_cost", Better::less},
     {"cu_array.peer_store_cost", Better::less},
     {"cu_array.launch_interval", Better::less},

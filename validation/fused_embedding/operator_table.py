@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Makes the tables of validation/h200 that `moire validate` reads.
 
-operator_table.py draw SEED COUNT NAME       a grid of points that are drawn at random
+operator_table.py draw SEED COUNT NAME [wide]
+                                             a grid of points that are drawn at random; wide: also tables of 1,000 to
+                                             4 million rows, exponents of up to 1.5, more rows a vector, other batches
 operator_table.py cases GRID.csv [GPUS]      the cases of a grid on 4 and 2 GPUs, or on GPUS, before they are measured
 operator_table.py join OPERATOR.csv...       what fused_embedding wrote for 4 and for 2 GPUs, as one table
 Writes to stdout.
@@ -61,8 +63,9 @@ def case(point, gpus):
     return made
 
 
-def draw(seed, count, name):
+def draw(seed, count, name, reach=None):
     """Every second point has a multiple of three tables, which most likely uses the links of NVLink unevenly."""
+    wide = reach == "wide"
     rng = random.Random(seed)
     points = []
     while len(points) < count:
@@ -76,6 +79,11 @@ def draw(seed, count, name):
         bags = min(64, THREADS * 16 // vector * rng.choice([1, 2]))  # a slice has 64 vectors
         zipf = rng.choice([0, 0, 0.8, 1.05])
         rows = rng.choice([200000, 400000, 800000])
+        if wide:
+            batch = rng.choice([512, 1024, 2048, 4096, 8192, 16384, 32768, 65536])
+            pooling = round(2 ** rng.uniform(0, 7.5))
+            zipf = rng.choice([0, round(rng.uniform(0.3, 1.5), 2)])
+            rows = round(10 ** rng.uniform(3, 6.6))
         if bags * pooling % 4 != 0:  # the kernels load four row numbers at a time
             continue
         # Between about 5 us and 3 ms, and at most 40 GB of tables.
@@ -85,7 +93,7 @@ def draw(seed, count, name):
         label += f"_zipf{zipf}".replace(".", "") if zipf else ""
         points.append([label, tables, batch, pooling, dim, dtype, zipf, rows, bags, 1])
     columns = "name,tables_per_gpu,global_batch,pooling,dim,dtype,zipf,rows_per_table,bags_per_task,also_on_2_gpus"
-    about = [f"Points of the embedding + All-to-All: operator_table.py draw {seed} {count} {name}"]
+    about = [f"Points of the embedding + All-to-All: operator_table.py draw {seed} {count} {name}{' wide' if wide else ''}"]
     write(about, columns.split(","), [dict(zip(columns.split(","), point)) for point in points])
 
 
@@ -114,8 +122,9 @@ def main():
         cases(sys.argv[2])
     elif len(sys.argv) == 4 and sys.argv[1] == "cases" and sys.argv[3].isdigit():
         cases(sys.argv[2], int(sys.argv[3]))
-    elif len(sys.argv) == 5 and sys.argv[1] == "draw" and sys.argv[2].isdigit() and sys.argv[3].isdigit():
-        draw(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    elif len(sys.argv) in (5, 6) and sys.argv[1] == "draw" and sys.argv[2].isdigit() and sys.argv[3].isdigit() and \
+            sys.argv[5:] in ([], ["wide"]):
+        draw(int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
     elif len(sys.argv) >= 3 and sys.argv[1] == "join":
         join(sys.argv[2:])
     else:

@@ -102,6 +102,10 @@ int main(int argc, char** argv) {
   for (const int row_bytes : {32, 64, 128})
     for (const int64_t mib : {16, 32, 64, 128, 256, 512, 1024, 4096})
       bench_case(c, row_bytes, c.sms() * 8, 8, 2, mib << 20);
+  // Short rows that the L2 holds, by workgroups: how many does a CU request?
+  for (const int row_bytes : {32, 64, 128})
+    for (const int unroll : {2, 8})
+      for (const int per_sm : {1, 2, 4}) bench_case(c, row_bytes, c.sms() * per_sm, per_sm, unroll, int64_t{16} << 20);
   for (const int wgs : {8, 16, 33, 66}) bench_case(c, 512, wgs, 1, 8, kPoolBytes);
   return 0;
 }

@@ -104,5 +104,10 @@ int main(int argc, char** argv) {
     for (const double exponent : {0.5, 0.8, 0.95, 1.05, 1.2, 1.5})
       bench_case(c, row_bytes, 512 * kMib, {exponent, 0, 1});
   }
+  // Short rows, of which a CU requests only so many: do popular ones cost it a request each?
+  for (const int row_bytes : {32, 64})
+    for (const int64_t footprint : {8 * kMib, 512 * kMib})
+      for (const double exponent : {0.0, 0.5, 0.8, 0.95, 1.05, 1.2, 1.5})
+        bench_case(c, row_bytes, footprint, {exponent, 0, 1});
   return 0;
 }

@@ -28,6 +28,11 @@ double issue_time(const CuArraySpec& compute, const program::PhaseShape& shape, 
   return each * *compute.issue_interval / (compute.clock.value * clock);
 }
 
+// Returns the seconds in which a CU requests `rows` random rows.
+double request_time(const CuArraySpec& compute, double rows, double clock) {
+  return compute.clocks_per_row ? rows * *compute.clocks_per_row / (compute.clock.value * clock) : 0;
+}
+
 // Returns the bytes that all threads load in one dependent load.
 double dependent_bytes(const program::PhaseShape& shape) {
   return shape.dependent_loads > 0 ? shape.dependent_read / shape.dependent_loads : 0;
@@ -55,11 +60,11 @@ double slowest_load(const CuArraySpec& compute, const program::PhaseShape& shape
 }
 
 // Returns the loop of a workgroup that waits for each batch of loads. `led`: bytes per unit of work that count as in
-// flight. A wavefront's part of a batch takes the latency of its slowest load plus the wavefront's issue time for all
-// its loads. In a loaded memory every line waits in a queue, and the longest of n exponentially distributed waits is
-// about 1 + ln n times the mean. Dependent loads come before the batches, with nothing else in flight; all wavefronts
-// wait for the slowest line of each of them. Instructions wait for loads and loads for instructions, so their times add
-// up.
+// flight. A wavefront's part of a batch takes the latency of its slowest load plus the longer of two times: that in
+// which the wavefront issues all its loads, and that in which the CU requests the rows of the batch. In a loaded memory
+// every line waits in a queue, and the longest of n exponentially distributed waits is about 1 + ln n times the mean.
+// Dependent loads come before the batches, with nothing else in flight; all wavefronts wait for the slowest line of
+// each of them. Instructions wait for loads and loads for instructions, so their times add up.
 Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, part::Latency latency,
              double clock) {
   double single = latency.mean();
@@ -86,8 +91,10 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   const double stores = shape.issue_cost * stored / (compute.load_store_per_cu.value * clock);
   const double batches_per_unit = rows / batch;
   const double before = shape.dependent_loads / batches_per_unit;
-  const double between = shape.pause.seconds() + stores + issue_time(compute, shape, clock);
-  const double time = slowest + own / (rate * clock) + before * single + between / batches_per_unit;
+  const double between = shape.pause.seconds() + stores;
+  const double issue = own / (rate * clock) + issue_time(compute, shape, clock) / batches_per_unit;
+  const double requests = shape.row.value > 0 ? request_time(compute, batch / shape.row.value, clock) : 0;
+  const double time = slowest + std::max(issue, requests) + before * single + between / batches_per_unit;
   return {led / batches_per_unit, time, waits + before * single_waits, slowest};
 }
 
@@ -136,10 +143,12 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     // The bytes in flight are those of the loads (a copy's stores follow its loads) or, without loads, of the stores.
     const double loaded = shape.read + shape.peer_read;
     const double led = loaded > 0 ? loaded : shape.write > 0 ? shape.write : shape.peer_write;
-    // CU time per unit of work, expressed in bytes of plain loads. A stored byte counts its cost relative to a load.
+    // CU time per unit of work, expressed in bytes of plain loads. A stored byte counts its cost relative to a load,
+    // and short rows count as many bytes as the CU loads in the time in which it requests them.
     const double peer_store_cost = compute.peer_store_cost.value_or(compute.store_cost);
-    const double cu_bytes =
-        shape.issue_cost * (loaded + compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
+    const double as_bytes = request_time(compute, shape.requested_rows(), 1) * compute.load_store_per_cu.value;
+    const double cu_bytes = shape.issue_cost * (std::max(loaded, as_bytes) + compute.store_cost * shape.write +
+                                                peer_store_cost * shape.peer_write);
     spec.bound = compute.load_store_per_cu.value * load.clock * share / cu_bytes;
     part::Latency latency;
     for (const part::Shared* shared : site.shared()) shared->latency(use, latency);

@@ -150,6 +150,28 @@ TEST_F(H200, TheMemoryOpensSoManyRowsPerSecond) {
   }
 }
 
+// Measured: 8 workgroups of each SM read random rows of 32 and 64 B that the L2 holds at 31.5 and 61.5 GB/s, so a row
+// takes two clocks. One workgroup reads rows of 32 B at 25.3 GB/s in batches of 64 KiB. Rows of 512 B take their bytes.
+TEST_F(H200, ACuRequestsARowInTwoClocks) {
+  const CuArraySpec& compute = machine->gpu().compute;
+  const auto gather = [&](double row, double in_flight) {
+    PhaseShape shape{.name = "gather", .read = 1, .random_rows = true, .in_flight = {in_flight}};
+    memory::loads_rows(machine->gpu().hbm, Bytes{row}, shape);
+    return waited_for(shape);
+  };
+  EXPECT_DOUBLE_EQ(*compute.clocks_per_row, 2);
+  for (const auto& [row, measured] : {std::pair{32., 31.5}, {64., 61.5}}) {
+    const double cu = class_of(gather(row, 8192)).bound;
+    EXPECT_DOUBLE_EQ(cu, compute.clock.value / 2 * row);
+    EXPECT_NEAR(cu * 1e-9, measured, 0.05 * measured);
+  }
+  EXPECT_DOUBLE_EQ(class_of(gather(512, 8192)).bound, compute.load_store_per_cu.value);
+  EXPECT_NEAR(rate_alone(*machine, class_of(gather(32, 65536))) * 1e-9, 25.3, 0.1 * 25.3);
+  PhaseShape busy = gather(32, 65536);
+  busy.instructions = 1e-3;  // instructions that take less time than the requests change nothing
+  EXPECT_DOUBLE_EQ(class_of(busy).delay, class_of(gather(32, 65536)).delay);
+}
+
 // Measured: one workgroup that stores to a peer reaches 50.0 GB/s.
 TEST_F(H200, StoresToAPeerAreBoundByTheStoreWindow) {
   const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {65536}};

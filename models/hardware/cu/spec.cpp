@@ -109,6 +109,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "absent: the batch moves at load_store_per_cu")
       .positive()
       .optional();
+  d.field(
+       "clocks_per_row", &CuArraySpec::clocks_per_row,
+       "Clocks in which a CU requests one random row of a gather, however short the row is; absent: only the bytes of "
+       "rows count")
+      .range(0.01, 1024)
+      .optional();
   d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte relative to a loaded byte")
       .range(0.1, 10)
       .or_default();

@@ -58,6 +58,8 @@ struct CuArraySpec {
   BytesPerSecond load_store_per_cu;              // load rate of one CU
   // Load rate of a wavefront that waits for a batch of loads. Absent: load_store_per_cu / wavefronts of the workgroup.
   std::optional<BytesPerSecond> load_per_wavefront;
+  // Clocks in which a CU requests one random row, however short the row is; absent: only its bytes count.
+  std::optional<double> clocks_per_row;
   double store_cost = 1;                  // CU time per stored byte, relative to a loaded byte
   std::optional<double> peer_store_cost;  // the same for bytes stored to a peer; absent: store_cost
   Time launch_interval;                   // between two launches of workgroups or clusters to one group
