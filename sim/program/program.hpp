@@ -40,6 +40,7 @@ struct PhaseShape {
   double read = 0;             // loaded from memory of the workgroup's own GPU
   double read_miss = 1;        // share of `read` that misses all caches
   double read_overfetch = 1;   // bytes fetched from HBM per missed byte; > 1 if rows are shorter than one HBM access
+  double read_merged = 0;      // share of `read` that arrives with what another CU of the group has just requested
   Bytes row{};                 // length of the rows that `read` consists of, if they lie anywhere in memory; 0: none
   double write = 0;            // stored to memory of the workgroup's own GPU
   double peer_write = 0;       // stored to the peer's memory over the scale-up link

@@ -86,6 +86,7 @@ constexpr Direction directions[] = {
     {"cache.lone_read_cost", Better::less},
     {"cache.readers_together", Better::less},
     {"cache.popular_row", Better::less},
+    {"cache.merge_window", Better::more},
     {"cache.hit_latency", Better::less},
     {"cache.line", Better::neither, "long lines help neighbouring accesses, but cost time if rows are read at random"},
 

@@ -106,6 +106,10 @@ int main(int argc, char** argv) {
   for (const int row_bytes : {32, 64, 128})
     for (const int unroll : {2, 8})
       for (const int per_sm : {1, 2, 4}) bench_case(c, row_bytes, c.sms() * per_sm, per_sm, unroll, int64_t{16} << 20);
+  // Small tables: how many requests does a request of a neighbouring SM for the same line save?
+  for (const int row_bytes : {128, 256, 512})
+    for (const int64_t kib : {256, 512, 1024, 2048, 4096, 8192})
+      bench_case(c, row_bytes, c.sms() * 4, 4, 8, kib << 10);
   for (const int wgs : {8, 16, 33, 66}) bench_case(c, 512, wgs, 1, 8, kPoolBytes);
   return 0;
 }

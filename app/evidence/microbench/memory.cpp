@@ -78,6 +78,9 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.random_rows = true;
   memory::loads_rows(gpu.hbm, Bytes{amount(parameters, "row_bytes")}, traffic.shape);
   const double footprint = amount(parameters, "footprint_bytes");
+  const Bytes row{amount(parameters, "row_bytes")};
+  traffic.shape.read_merged =
+      memory::merged_share(gpu.l2, {.rows = static_cast<std::int64_t>(footprint / row.value), .row_bytes = row});
   // The cache holds only rows that the repetitions before the median repetition have read. With few workgroups, those
   // repetitions did not read the whole footprint.
   constexpr double repetitions_before = 5;  // 2 to warm up, and 3 before the median of the 7 that count

@@ -173,7 +173,8 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     if (load.group_in_flight > 0) {
       const double most_in_flight = std::max(shape.in_flight.value, dependent_bytes(shape));
       const double of_group = std::min(1.0, most_in_flight / load.group_in_flight);
-      spec.bound = std::min(spec.bound, compute.load_per_group->value * of_group / led);
+      const double of_group_bytes = led - shape.read * shape.read_merged;
+      spec.bound = std::min(spec.bound, compute.load_per_group->value * of_group / of_group_bytes);
     }
     for (const part::Shared* shared : site.shared()) shared->use(use, spec);
   }

@@ -172,6 +172,22 @@ TEST_F(H200, ACuRequestsARowInTwoClocks) {
   EXPECT_DOUBLE_EQ(class_of(busy).delay, class_of(gather(32, 65536)).delay);
 }
 
+// What neighbouring CUs have just requested passes neither the L2 nor the group's way to it again.
+TEST_F(H200, MergedRequestsTakeNoBandwidthOfTheL2AndTheGroup) {
+  PhaseShape gather{.name = "gather", .read = 1, .random_rows = true, .in_flight = {32768}};
+  memory::loads_rows(machine->gpu().hbm, Bytes{512}, gather);
+  const auto of_group = [&] {
+    CuLoad load = alone(gather);
+    load.group_in_flight = 1e9;
+    return phase_class(machine->gpu().compute, machine->site(), gather, 0, 0, load);
+  };
+  const core::ClassSpec before = of_group();
+  gather.read_merged = 0.2;
+  EXPECT_DOUBLE_EQ(of_group().bound, before.bound / 0.8);
+  EXPECT_DOUBLE_EQ(demands(*machine, of_group())["rank 0 L2"], demands(*machine, before)["rank 0 L2"] * 0.8);
+  EXPECT_DOUBLE_EQ(demands(*machine, of_group())["rank 0 HBM"], demands(*machine, before)["rank 0 HBM"]);
+}
+
 // Measured: one workgroup that stores to a peer reaches 50.0 GB/s.
 TEST_F(H200, StoresToAPeerAreBoundByTheStoreWindow) {
   const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {65536}};

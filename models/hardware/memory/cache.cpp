@@ -222,6 +222,13 @@ double popular_extra(const CacheSpec& l2, const TableReads& reads) {
   return most * (l2.popular_cost * fewer_slices - 1);
 }
 
+double merged_share(const CacheSpec& l2, const TableReads& reads) {
+  constexpr double most = 0.5;
+  const double table = static_cast<double>(reads.rows) * reads.row_bytes.value;
+  const double merged = std::min(most, l2.merge_window.value * busiest_table(reads) / table);
+  return std::max(0.0, merged - popular_extra(l2, reads));
+}
+
 double lone_read_extra(const CacheSpec& l2, double readers) {
   if (readers >= l2.readers_together) return 0;
   return (l2.lone_read_cost - 1) * (1 - (std::max(1.0, readers) - 1) / (l2.readers_together - 1));

@@ -65,6 +65,13 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
 // popular row, and these rows lie in different slices.
 double popular_extra(const CacheSpec& l2, const TableReads& reads);
 
+// Returns the share of the bytes read from tables that take no bandwidth of the L2 and of the group's way to it,
+// because a CU of the same group has just requested the same line (CacheSpec::merge_window). Lines of equally popular
+// rows are requested again in proportion to the window over the bytes of the tables that are read at the same time. At
+// most half of the bytes merge (gathers from 256 to 512 KiB on an H200). What the most popular row costs is subtracted,
+// because it limits the rate where it costs more than merged requests save.
+double merged_share(const CacheSpec& l2, const TableReads& reads);
+
 // Returns the additional bytes of L2 bandwidth, per byte that a matrix product reads, if `readers` workgroups read the
 // same columns at about the same time (CacheSpec::lone_read_cost).
 double lone_read_extra(const CacheSpec& l2, double readers);

@@ -113,7 +113,7 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
     peer_moves(use.peer);
   }
   const Capacities& own = of(use.rank, use.queue);
-  const double cached = shape.read + shape.write + shape.l2_extra;
+  const double cached = shape.read * (1 - shape.read_merged) + shape.write + shape.l2_extra;
   if (cached > 0) spec.demands.push_back({own.l2, cached});
   const double moved = shape.fetched() + shape.write * shape.write_miss * hbm_.write_cost;
   if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});

@@ -119,6 +119,12 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
        "in proportion, up to twice as long")
       .range(Bytes{0}, Bytes{1e6})
       .or_default();
+  d.field("merge_window", &CacheSpec::merge_window,
+          "Bytes that a group of CUs has requested from the cache and not received yet, under full load: another "
+          "request of the group for such a line takes no bandwidth of the cache, which makes gathers from small tables "
+          "faster; 0 B means that it was not measured")
+      .range(Bytes{0}, Bytes{1e9})
+      .or_default();
   d.field(
        "lone_read_cost", &CacheSpec::lone_read_cost,
        "Bandwidth that a byte of a matrix product takes if every workgroup reads columns of its own, relative to one "

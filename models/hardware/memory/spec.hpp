@@ -57,6 +57,10 @@ struct CacheSpec {
   std::int64_t slices = 1;  // a hash of the address divides the lines among them; 1: they always have equal loads
   double popular_cost = 1;  // bandwidth that a byte of the most popular row takes, relative to a byte of another row
   Bytes popular_row{0};     // shortest row with popular_cost; rows of half this length or less cost twice as much
+  // Bytes that the CUs of a group have requested from the cache and not received yet, under full load. If another CU of
+  // the group requests one of these lines, it gets the line from the same answer, which takes no bandwidth of the
+  // cache.
+  Bytes merge_window{0};
   // Bandwidth that a byte of a matrix product takes if a single workgroup at a time reads each column of tiles,
   // relative to a product whose columns `readers_together` or more workgroups read at about the same time.
   double lone_read_cost = 1;

@@ -207,6 +207,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   reads.tables_at_once = static_cast<double>(walk.workgroups) * bags * static_cast<double>(walk.passes) /
                          static_cast<double>(spec.global_batch);
   shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
+  shape.read_merged = pooling * row / shape.read * memory::merged_share(gpu.l2, reads);
   // The further persistent workgroups get, the more tables they read at the same time.
   const double of_first_tasks = reads.tables_at_once;
   const double rounds = static_cast<double>(spec.tables_per_gpu * walk.passes) / of_first_tasks;
