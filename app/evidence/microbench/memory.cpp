@@ -79,8 +79,8 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   memory::loads_rows(gpu.hbm, Bytes{amount(parameters, "row_bytes")}, traffic.shape);
   const double footprint = amount(parameters, "footprint_bytes");
   const Bytes row{amount(parameters, "row_bytes")};
-  traffic.shape.read_merged =
-      memory::merged_share(gpu.l2, {.rows = static_cast<std::int64_t>(footprint / row.value), .row_bytes = row});
+  traffic.shape.read_merged = memory::merged_share(
+      gpu.l2, {.rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(footprint / row.value)), .row_bytes = row});
   // The cache holds only rows that the repetitions before the median repetition have read. With few workgroups, those
   // repetitions did not read the whole footprint.
   constexpr double repetitions_before = 5;  // 2 to warm up, and 3 before the median of the 7 that count
