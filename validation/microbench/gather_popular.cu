@@ -109,5 +109,10 @@ int main(int argc, char** argv) {
     for (const int64_t footprint : {8 * kMib, 512 * kMib})
       for (const double exponent : {0.0, 0.5, 0.8, 0.95, 1.05, 1.2, 1.5})
         bench_case(c, row_bytes, footprint, {exponent, 0, 1});
+  // Popular rows of small tables, of which neighbouring SMs request the same line at the same time.
+  for (const int row_bytes : {64, 128, 256, 512, 1024})
+    for (const int64_t kib : {256, 512, 1024, 2048, 4096})
+      for (const double exponent : {0.3, 0.5, 0.8, 1.05, 1.2, 1.5})
+        bench_case(c, row_bytes, kib << 10, {exponent, 0, 1});
   return 0;
 }
