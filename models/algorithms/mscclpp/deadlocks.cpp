@@ -8,23 +8,22 @@ namespace moire::mscclpp {
 
 namespace {
 
-bool gives_signal(const Operation& op, const ChannelEnd& end) {
-  return (op.type == OpType::signal || op.type == OpType::relaxed_signal || op.type == OpType::put_signal ||
-          op.type == OpType::put_signal_flush) &&
-         op.channel_type == end.type && std::count(op.channels.begin(), op.channels.end(), end.channel) > 0;
+bool signals_over(const Operation& op, const ChannelEnd& end) {
+  return gives_signal(op.type) && op.channel_type == end.type &&
+         std::count(op.channels.begin(), op.channels.end(), end.channel) > 0;
 }
 
 // Returns the reason why no signal comes over this channel: the operation at which a thread block of the peer waits
 // instead of signalling, or that the peer has no such channel or has no more signals.
 std::string who_gives(const State& state, const ChannelEnd& end) {
   const std::int32_t peer = state.plan.gpus[end.gpu].of(end.type)[end.channel].peer;
-  const auto far = state.far_end(end);
+  const auto far = state.ends.far(end);
   if (!far) return fmt::format("gpu {} has no such channel", peer);
   for (const Worker& w : state.workers) {
     if (w.gpu != far->gpu || w.ended()) continue;
     for (std::size_t i = w.next; i < w.operations->size(); ++i) {
       const Operation& outer = (*w.operations)[i];
-      const auto gives = [&far](const Operation& op) { return gives_signal(op, *far); };
+      const auto gives = [&far](const Operation& op) { return signals_over(op, *far); };
       if (gives(outer) || std::any_of(outer.inner.begin(), outer.inner.end(), gives)) {
         return fmt::format("gpu {} tb {} would signal at op {}, but waits at {}", peer, w.block, i,
                            name_of(state.plan, w.site()));

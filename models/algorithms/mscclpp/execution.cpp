@@ -119,7 +119,7 @@ class Execution {
   }
 
   void signal(Worker& w, const Operation& op, std::size_t i) {
-    const auto end = state_.far_end({w.gpu, op.channel_type, op.channels[i]});
+    const auto end = state_.ends.far({w.gpu, op.channel_type, op.channels[i]});
     Knowledge knowledge = w.known_to_thread(i);
     if (op.channel_type == ChannelType::port) {
       // The proxy carries out its requests in order. So the signal also conveys what the proxy knew before.
@@ -206,7 +206,7 @@ class Execution {
     if (op.type == OpType::put_signal || op.type == OpType::put_signal_flush) {
       for (std::size_t i = 0; i < op.channels.size(); ++i) {
         const Knowledge& proxy = state_.proxy(w.gpu, op.channels[i]);
-        const auto end = state_.far_end({w.gpu, ChannelType::port, op.channels[i]});
+        const auto end = state_.ends.far({w.gpu, ChannelType::port, op.channels[i]});
         if (end) state_.signals[*end].give(proxy);
         if (op.type == OpType::put_signal_flush) w.thread(i).join(proxy);
       }

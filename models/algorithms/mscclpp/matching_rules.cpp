@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "models/algorithms/mscclpp/channel_ends.hpp"
 #include "models/algorithms/mscclpp/operation_site.hpp"
 
 namespace moire::mscclpp {
@@ -18,7 +17,7 @@ namespace {
 
 class MatchingRules {
  public:
-  MatchingRules(const Plan& plan, Complaints& complaints) : plan_(plan), complaints_(complaints) {}
+  MatchingRules(const Plan& plan, Complaints& complaints) : plan_(plan), complaints_(complaints), ends_(plan) {}
 
   // Checks that the scratch of a GPU holds either packets or plain data. Packets take twice the space of their data, so
   // chunks of both kinds in one buffer would overlap.
@@ -125,7 +124,6 @@ class MatchingRules {
   // Checks that there is one wait for every signal. A pipeline repeats its signals and waits for each of its num_chunks
   // chunks, so signals and waits are counted separately for each num_chunks.
   void signals() {
-    using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;  // a GPU's end of a channel
     struct Use {
       std::map<std::uint32_t, std::size_t> signals;  // number of signals, by num_chunks of their pipeline (0: none)
       std::map<std::uint32_t, std::size_t> waits;
@@ -134,11 +132,10 @@ class MatchingRules {
       std::size_t block = 0;
       std::string number;
     };
-    std::map<End, Use> used;
+    std::map<ChannelEnd, Use> used;
     for_each_site(plan_, [&](const OperationSite& site) {
       const OpType type = site.op.type;
-      const bool gives = type == OpType::signal || type == OpType::relaxed_signal || type == OpType::put_signal ||
-                         type == OpType::put_signal_flush;
+      const bool gives = gives_signal(type);
       const bool takes = type == OpType::wait || type == OpType::relaxed_wait;
       if (!gives && !takes) return;
       const std::uint32_t rounds = site.pipeline ? site.pipeline->pipeline_chunks : 0;
@@ -165,14 +162,13 @@ class MatchingRules {
         continue;
       }
       const Channel& channel = plan_.gpus[gpu].of(type)[number];
-      const auto peer = static_cast<std::size_t>(channel.peer);
-      const auto other = peers_channel(gpu, type, channel);
-      const auto found = other ? used.find({peer, type, *other}) : used.end();
+      const auto other = ends_.far(end);
+      const auto found = other ? used.find(*other) : used.end();
       const Use none;
       const Use& far = found == used.end() ? none : found->second;
       if (use.signals == far.waits) continue;
       wrong(OperationSite{plan_, gpu, use.block, *use.op, use.number, nullptr},
-            fmt::format("signals gpu {} {} times on {} channel {}, but that gpu waits {} times for it", peer,
+            fmt::format("signals gpu {} {} times on {} channel {}, but that gpu waits {} times for it", channel.peer,
                         total(use.signals), to_string(type), number, total(far.waits)),
             "write one wait for each signal");
     }
@@ -180,8 +176,8 @@ class MatchingRules {
       const auto& [gpu, type, number] = end;
       if (use.waits.empty() || (type != ChannelType::memory && type != ChannelType::port)) continue;
       const Channel& channel = plan_.gpus[gpu].of(type)[number];
-      const auto other = peers_channel(gpu, type, channel);
-      if (other && used.contains({static_cast<std::size_t>(channel.peer), type, *other})) continue;  // checked above
+      const auto other = ends_.far(end);
+      if (other && used.contains(*other)) continue;  // checked above
       wrong(
           OperationSite{plan_, gpu, use.block, *use.op, use.number, nullptr},
           fmt::format("waits {} times for gpu {} on {} channel {}, {}", total(use.waits), channel.peer, to_string(type),
@@ -195,22 +191,9 @@ class MatchingRules {
     error_at(site, what, remedy, complaints_);
   }
 
-  // Returns the peer's end of a GPU's channel, as an index into the peer's channels; nothing if it has no such channel.
-  std::optional<std::uint32_t> peers_channel(std::size_t gpu, ChannelType type, const Channel& channel) {
-    auto& index = back_[{static_cast<std::size_t>(channel.peer), type}];
-    if (index.empty()) {
-      const auto& channels = plan_.gpus[static_cast<std::size_t>(channel.peer)].of(type);
-      for (std::uint32_t i = 0; i < channels.size(); ++i) index[{channels[i].peer, channels[i].ordinal}] = i;
-    }
-    const auto found = index.find({static_cast<std::int32_t>(gpu), channel.ordinal});
-    if (found == index.end()) return std::nullopt;
-    return found->second;
-  }
-
   const Plan& plan_;
   Complaints& complaints_;
-  // By GPU and type of its channels: the index of the channel, by its peer and ordinal.
-  std::map<std::pair<std::size_t, ChannelType>, std::map<std::pair<std::int32_t, std::uint32_t>, std::uint32_t>> back_;
+  ChannelEnds ends_;
 };
 
 }  // namespace

@@ -79,6 +79,9 @@ struct Operation {
   int col = 0;
 };
 
+// True if the operation raises a signal of each of its channels at the peer.
+bool gives_signal(OpType type);
+
 struct Channel {
   std::int32_t peer = 0;
   std::uint32_t ordinal = 0;  // position among the channels of this type to this peer; equal at both ends

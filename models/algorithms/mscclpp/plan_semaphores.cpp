@@ -8,7 +8,7 @@ namespace moire::mscclpp {
 
 using ir::Rank;
 
-PlanSemaphores::PlanSemaphores(const Plan& plan) : plan_(plan), raisers_(plan.gpus.size()) {
+PlanSemaphores::PlanSemaphores(const Plan& plan) : plan_(plan), ends_(plan), raisers_(plan.gpus.size()) {
   for (std::size_t g = 0; g < plan.gpus.size(); ++g) {
     for (const ChannelType type : {ChannelType::memory, ChannelType::port}) {
       for (const Channel& channel : plan.gpus[g].of(type)) add(g, static_cast<Rank>(channel.peer));
@@ -75,14 +75,8 @@ std::uint32_t PlanSemaphores::end_of(std::size_t gpu, ChannelType type, std::uin
 }
 
 std::uint32_t PlanSemaphores::far_end(std::size_t gpu, ChannelType type, std::uint32_t channel) const {
-  const Channel& here = plan_.gpus[gpu].of(type)[channel];
-  const auto peer = static_cast<std::size_t>(here.peer);
-  const auto& channels = plan_.gpus[peer].of(type);
-  for (std::uint32_t c = 0; c < channels.size(); ++c) {
-    if (channels[c].peer == static_cast<std::int32_t>(gpu) && channels[c].ordinal == here.ordinal)
-      return end_of(peer, type, c);
-  }
-  return ir::no_semaphore;
+  const auto far = ends_.far({gpu, type, channel});
+  return far ? end_of(far->gpu, far->type, far->channel) : ir::no_semaphore;
 }
 
 std::uint32_t PlanSemaphores::between_blocks(std::size_t gpu, std::uint32_t id) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/algorithms/ir/step.hpp"
+#include "models/algorithms/mscclpp/channel_ends.hpp"
 #include "models/algorithms/mscclpp/plan.hpp"
 
 namespace moire::mscclpp {
@@ -72,6 +73,7 @@ class PlanSemaphores {
   void number_packets();
 
   const Plan& plan_;
+  ChannelEnds ends_;
   std::vector<std::vector<ir::Rank>> raisers_;
   std::map<OperationId, PacketReader> readers_;
   std::map<Writer, std::vector<OperationId>> read_by_;

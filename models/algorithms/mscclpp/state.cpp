@@ -33,7 +33,12 @@ void Semaphore::give(const Knowledge& knowledge) {
 }
 
 State::State(const Plan& plan_to_run, Cut cut)
-    : plan(plan_to_run), layout(plan, cut), agents(plan), faults(plan), cells(plan, layout, agents, faults) {
+    : plan(plan_to_run),
+      layout(plan, cut),
+      agents(plan),
+      ends(plan),
+      faults(plan),
+      cells(plan, layout, agents, faults) {
   for (std::size_t g = 0; g < plan.gpus.size(); ++g) {
     const Gpu& gpu = plan.gpus[g];
     Knowledge begun{Clock(agents.count), Clock(agents.count)};  // an agent knows that its own GPU's call has begun
@@ -51,19 +56,7 @@ State::State(const Plan& plan_to_run, Cut cut)
     for (std::uint32_t s = 0; s < gpu.semaphores.size(); ++s) {
       for (std::uint32_t i = 0; i < gpu.semaphores[s]; ++i) semaphores[{g, s}].give(Knowledge{});
     }
-    for (const ChannelType type : {ChannelType::memory, ChannelType::port}) {
-      const std::vector<Channel>& own = gpu.of(type);
-      for (std::uint32_t c = 0; c < own.size(); ++c) channels[{g, type, own[c].peer, own[c].ordinal}] = c;
-    }
   }
-}
-
-std::optional<ChannelEnd> State::far_end(const ChannelEnd& end) const {
-  const Channel& channel = plan.gpus[end.gpu].of(end.type)[end.channel];
-  const auto peer = static_cast<std::size_t>(channel.peer);
-  const auto found = channels.find({peer, end.type, static_cast<std::int32_t>(end.gpu), channel.ordinal});
-  if (found == channels.end()) return std::nullopt;
-  return ChannelEnd{peer, end.type, found->second};
 }
 
 std::vector<std::vector<std::size_t>> State::runs(const Worker& w, const Operation& op, const Operand& operand,

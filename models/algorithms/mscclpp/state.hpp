@@ -2,16 +2,15 @@
 // signals, semaphores, barriers and memory hold.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "models/algorithms/mscclpp/agents.hpp"
 #include "models/algorithms/mscclpp/cells.hpp"
+#include "models/algorithms/mscclpp/channel_ends.hpp"
 #include "models/algorithms/mscclpp/faults.hpp"
 #include "models/algorithms/mscclpp/memory.hpp"
 #include "models/algorithms/mscclpp/plan.hpp"
@@ -58,22 +57,10 @@ struct Barrier {
   Knowledge knowledge;
 };
 
-// A GPU's end of a channel.
-struct ChannelEnd {
-  std::size_t gpu = 0;
-  ChannelType type = ChannelType::memory;
-  std::uint32_t channel = 0;  // index among the GPU's channels of this type
-
-  auto operator<=>(const ChannelEnd&) const = default;
-};
-
 struct State {
   State(const Plan& plan_to_run, Cut cut);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-
-  // Returns the peer's end of a channel; nothing if the peer has no such channel.
-  std::optional<ChannelEnd> far_end(const ChannelEnd& end) const;
 
   // Returns the cells of an operand: one run, or one run for each member of a switch group. `round` is empty outside of
   // pipelines.
@@ -88,6 +75,7 @@ struct State {
   const Plan& plan;
   Layout layout;
   Agents agents;
+  ChannelEnds ends;
   Faults faults;
   Cells cells;
   std::vector<Worker> workers;  // by their agent
@@ -95,8 +83,6 @@ struct State {
   std::map<ChannelEnd, Semaphore> signals;                                // by the end that waits
   std::map<std::pair<std::size_t, std::uint32_t>, Semaphore> semaphores;  // of GPUs, between thread blocks
   std::map<std::pair<std::size_t, std::uint32_t>, Barrier> barriers;      // of GPUs
-  // Index of a channel among those of its GPU and type, by GPU, type, peer and ordinal.
-  std::map<std::tuple<std::size_t, ChannelType, std::int32_t, std::uint32_t>, std::uint32_t> channels;
 };
 
 }  // namespace moire::mscclpp
