@@ -245,7 +245,9 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   // Blocks that run at once share their loads of B, unless each of them waits for its rows.
   const std::int64_t waves = (launch.tiles + resident - 1) / resident;
   const std::int64_t blocks = spec.blocks_arrive ? spec.row_blocks : std::min(spec.row_blocks, waves);
-  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, blocks, gpu, library);
+  const bool stride = launch.schedule == libraries::Schedule::persistent_stride;
+  const double drift_waves = stride ? real(launch.tiles) / real(resident) : 0;
+  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, blocks, drift_waves, gpu, library);
   const libraries::TileSpec& tile = launch.kernel.tile;
   program::PhaseShape& loop = launch.main_loop;
   loop.name = "tile";

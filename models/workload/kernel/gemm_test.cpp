@@ -267,8 +267,8 @@ TEST(Gemm, DoesTheWholeWork) {
 }
 
 Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
-                const libraries::EquippedGpu& gpu) {
-  return gemm_traffic(shape, kernel, resident, 1, gpu, gpu.gemm);
+                const libraries::EquippedGpu& gpu, double drift_waves = 0) {
+  return gemm_traffic(shape, kernel, resident, 1, drift_waves, gpu, gpu.gemm);
 }
 
 TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
@@ -287,6 +287,17 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   // and a tenth of these is loaded again.
   gpu.gemm.loaded_again = 0.1;
   EXPECT_NEAR(traffic(shape, kernel, 10, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + 9 * 1.28e6 / 2 * 0.1, 1);
+  // Workgroups fall behind: by 1 % more in every wave, in ten waves 10 % in the mean. The panels of a wave have twice
+  // the bytes of the cache. With a limit of 10 % they spend half of the waves at this limit, and have 7.5 % in the
+  // mean.
+  gpu.gemm.stride_drift = 0.01;
+  gpu.gemm.stride_drift_most = 0.2;
+  const auto again = [&](double waves) {
+    return traffic(shape, kernel, 10, gpu, waves).loaded - traffic(shape, kernel, 10, gpu).loaded;
+  };
+  EXPECT_NEAR(again(10), 9 * 1.28e6 * 0.1, 1);
+  gpu.gemm.stride_drift_most = 0.1;
+  EXPECT_NEAR(again(10), 9 * 1.28e6 * 0.075, 1);
   // Stored lines leave less of the cache to loads.
   gpu.gemm.loaded_again = 0;
   gpu.l2.capacity = {4 * 0.704e6};
@@ -314,7 +325,7 @@ TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
   const GemmShape shape{640, 640, 1000, 2};
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
   const auto loaded = [&](std::int64_t blocks) {
-    return gemm_traffic(shape, kernel, 100, blocks, gpu, gpu.gemm).loaded;
+    return gemm_traffic(shape, kernel, 100, blocks, 0, gpu, gpu.gemm).loaded;
   };
   EXPECT_NEAR(loaded(5), 2 * 1.28e6, 1) << "both operands stay in the L2 of 1 GB";
   gpu.l2.capacity = {20e3};  // enough for hardly any of B

@@ -14,8 +14,9 @@ struct Traffic {
 };
 
 // Returns the traffic of a GEMM of which `resident` workgroups run at the same time. The rows of C are computed in
-// `blocks` blocks, one after the other, and each block needs all of B.
+// `blocks` blocks, one after the other, and each block needs all of B. `drift_waves`: number of waves in which
+// workgroups fall further and further behind; 0 if a counter hands out the tiles.
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t blocks,
-                     const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
+                     double drift_waves, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
 
 }  // namespace moire::kernel

@@ -79,6 +79,11 @@ struct GemmLibrarySpec {
   std::int64_t stripe = 1;
   std::int64_t stripe_rows = 1;
   double loaded_again = 0;  // share of the loads that workgroups of a wave share
+  // persistent_stride: workgroups of slower CUs fall behind by as much in every wave. Shares of the same loads that are
+  // loaded again besides: of each wave of the kernel, in the mean over the kernel, where the panels of a wave are twice
+  // as large as the cache; and of workgroups that are completely out of step.
+  double stride_drift = 0;
+  double stride_drift_most = 0;
   ChoiceSpec choice;
   static void describe(config::Describer<GemmLibrarySpec>& d);
 
