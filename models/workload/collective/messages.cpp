@@ -234,8 +234,15 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
     return Bytes{all.value * static_cast<double>(of) / static_cast<double>(wavefronts)};
   };
   const std::string among = only_one_kind ? "" : " beside " + std::to_string(turns - 1);
-  const Bytes in_flight = part(library.bytes_in_flight, turn.each_way);
-  const Bytes own_in_flight = part(library.bytes_in_flight, turn.all);
+  // Some wavefronts load a batch, wait for it and store it.
+  const auto copying = [&](const std::string& name, std::int64_t of) {
+    return PhaseShape{.name = name + among,
+                      .read = 1,
+                      .write = 1,
+                      .pipelined = false,
+                      .active_threads = std::min(of * gpu.compute.wavefront, library.threads),
+                      .in_flight = part(library.bytes_in_flight, of)};
+  };
   const std::size_t first = shapes.size();
   if (low_latency) {
     const std::int64_t threads = std::min(turn.each_way * gpu.compute.wavefront, library.threads);
@@ -262,15 +269,13 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
                       .active_threads = threads,
                       .in_flight = Bytes{lines.value * flags_per_data}});
   } else {
-    shapes.push_back({.name = "send" + among,
-                      .read = 1,
-                      .peer_write = 1,
-                      .peer_write_cost = library.link_cost,
-                      .in_flight = in_flight});
-    shapes.push_back({.name = "stage" + among, .read = 1, .write = 1, .in_flight = in_flight});
-    shapes.push_back({.name = "receive" + among, .read = 1, .write = 1, .in_flight = in_flight});
+    shapes.push_back(copying("send", turn.each_way));
+    std::swap(shapes.back().write, shapes.back().peer_write);
+    shapes.back().peer_write_cost = library.link_cost;
+    shapes.push_back(copying("stage", turn.each_way));
+    shapes.push_back(copying("receive", turn.each_way));
   }
-  shapes.push_back({.name = "copy own" + among, .read = 1, .write = 1, .in_flight = own_in_flight});
+  shapes.push_back(copying("copy own", turn.all));
   for (std::size_t i = first; i < shapes.size(); ++i) shapes[i].issue_cost = library.copy_cost;
 }
 
