@@ -36,6 +36,7 @@ constexpr Direction directions[] = {
     {"cu_array.matrix_16bit", Better::more},
     {"cu_array.matrix_efficiency", Better::more},
     {"cu_array.matrix_clock", Better::more},
+    {"cu_array.clock_beside_matrix", Better::more},
     {"cu_array.younger_matrix_share", Better::neither,
      "determines how a CU's workgroups share its rate, not a capacity"},
     {"cu_array.progress_window", Better::less},

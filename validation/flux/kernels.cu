@@ -54,8 +54,8 @@ template <Way kWay>
 __device__ void load_tiles(const GemmArguments& args, uint32_t base, int workgroups) {
   Slot slot;
   bool waits = true;
-  for (int number = int(blockIdx.x); number < args.order.tiles(); number += workgroups) {
-    const TileAt at = args.order.at(number);
+  for (int number = int(blockIdx.x); number < args.order.tiles() * args.repeats; number += workgroups) {
+    const TileAt at = args.order.at(number % args.order.tiles());
     const int row = at.row * kTileRows, column = at.column * kTileColumns;
     if constexpr (kWay == Way::gather) waits = wait_for_rows(args, row, waits);
     for (int depth = 0; depth < args.k; depth += kTileDepth) {
@@ -167,8 +167,8 @@ __device__ void compute_tiles(const GemmArguments& args, uint32_t base, int work
   Slot slot;
   TileAt pending{-1, 0};
   float d[128];
-  for (int number = int(blockIdx.x); number < args.order.tiles(); number += workgroups) {
-    const TileAt at = args.order.at(number);
+  for (int number = int(blockIdx.x); number < args.order.tiles() * args.repeats; number += workgroups) {
+    const TileAt at = args.order.at(number % args.order.tiles());
     const int row = at.row * kTileRows, column = at.column * kTileColumns;
     uint64_t since = 0;
     const int task = at.row * args.order.columns + at.column;

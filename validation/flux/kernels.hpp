@@ -28,6 +28,7 @@ struct GemmArguments {
   int block_rows;  // rows that each GPU owns
   int store_rows;  // rows in one store of 64 columns; divides block_rows
   TileOrder order;
+  int repeats = 1;               // `local`: how often all tiles are computed
   uint32_t* counter[kMaxRanks];  // counter[p] is on GPU p. `store`: one counter per tile; `add`: one for all tiles
   uint32_t expected;             // `add`: value of the rank's own counter when its rows are complete
   bool late;                     // `store`: a tile's counter is raised only when the next tile's main loop has ended

@@ -4,10 +4,11 @@
 #   flux.csv                     every case of grid.csv (on one GPU: its plain GEMMs)
 #   *.wgtrace.csv                traces of the tiles of some cases
 #   flux.measurements.csv        the parts of such kernels: l2_beside_peer, peer_epilogue, store_flag
+#   matrix_clock.measurements.csv  products out of the L2 on some SMs, beside SMs that read memory
 #   flux_symm_mem.csv            PyTorch's fused operators with the same shapes, on two or more ranks
 # Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--modes MODE,...] [--grid FILE]
 # OUT
-#   parts: cases, traces, micro, symm_mem; --rounds, --seconds: number of repetitions of the cases (17), and the time
+#   parts: cases, traces, micro, clock, symm_mem; --rounds, --seconds: number of repetitions of the cases (17), and the time
 #   after which to stop (200 s); --modes: of the grid (default: all); --grid: the cases (grid.csv in this folder)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,11 +18,11 @@ rounds=17
 seconds=200
 modes=
 grid=$here/grid.csv
-only=cases,traces,micro,symm_mem
+only=cases,traces,micro,clock,symm_mem
 . "$here/../common/measuring.sh"
 options "" "modes grid" "$@"
 need nvcc cmake nvidia-smi python3
-build_programs flux_measure microbench_l2_beside_peer microbench_peer_epilogue microbench_store_flag
+build_programs flux_measure flux_beside microbench_l2_beside_peer microbench_peer_epilogue microbench_store_flag
 
 if wanted cases; then
   rm -f "$out/flux.csv"
@@ -37,6 +38,11 @@ if wanted micro; then
   for program in l2_beside_peer peer_epilogue store_flag; do
     run "$program" 60 "$file" "../microbench/microbench_$program"
   done
+fi
+if wanted clock; then
+  file=$out/matrix_clock.measurements.csv
+  header "$file" "validation/flux/run.sh --gpus $gpus --only clock"
+  run clock 60 "$file" flux_beside
 fi
 if wanted symm_mem && [ "$gpus" -gt 1 ]; then
   timeout -k 5 180 python3 "$here/symm_mem.py" --gpus "$gpus" --out "$out/flux_symm_mem.csv" || failed="$failed symm_mem"

@@ -57,6 +57,13 @@ std::vector<Benchmark> facts() {
        {{"victims", "in_flight_bytes", "adders", "operations", "remote"}},
        {{"victim_bandwidth", "GB/s"}, {"add_bandwidth", "GB/s"}},
        {}},
+      {"matrix_clock",
+       "Tiles of matrix products out of the L2 on some SMs, while other SMs read memory; the models take the clock "
+       "from "
+       "the hardware file.",
+       {{"sms", "readers"}},
+       {{"flops_per_sm", "GFLOP/s"}, {"bandwidth", "GB/s"}},
+       {}},
       {"gather_popular",
        "Gathers of rows that many workgroups read; the models take their cost from the hardware file.",
        {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",

@@ -133,6 +133,7 @@ double held_for(const program::PhaseShape& shape, std::uint32_t in_step) {
 core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
                             part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue) {
   core::ClassSpec spec;
+  const double clock = load.clock * load.beside_matrix;
   const bool issues = shape.instructions > 0 && compute.issue_per_clock;
   const double moved = shape.read + shape.write + shape.peer_write + shape.peer_read;
   if (moved > 0) {
@@ -149,14 +150,14 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double as_bytes = request_time(compute, shape.requested_rows(), 1) * compute.load_store_per_cu.value;
     const double cu_bytes = shape.issue_cost * (std::max(loaded, as_bytes) + compute.store_cost * shape.write +
                                                 peer_store_cost * shape.peer_write);
-    spec.bound = compute.load_store_per_cu.value * load.clock * share / cu_bytes;
+    spec.bound = compute.load_store_per_cu.value * clock * share / cu_bytes;
     part::Latency latency;
     for (const part::Shared* shared : site.shared()) shared->latency(use, latency);
     spec.latency_capacity = latency.capacity;
     const double single = latency.mean();
     const double held = held_for(shape, load.in_step);
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held, 1, single}
-                                      : batches(compute, shape, led, latency, load.clock);
+                                      : batches(compute, shape, led, latency, clock);
     // Only the queued part of the latency (Latency::stretched) grows with load. The rest is a fixed time per batch.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;
     // The time of the batches limits the rate if a batch fits into the workgroup's share of the CU's bytes in flight,
@@ -170,7 +171,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
     spec.in_turn = !shape.pipelined && shape.read > 0 && (shape.write + shape.peer_write > 0 || issues);
-    if (load.group_in_flight > 0) {
+    if (load.group_in_flight > 0 && loaded > 0) {  // stores go another way
       const double most_in_flight = std::max(shape.in_flight.value, dependent_bytes(shape));
       const double of_group = std::min(1.0, most_in_flight / load.group_in_flight);
       const double of_group_bytes = led - shape.read * shape.read_merged;
@@ -179,14 +180,14 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     for (const part::Shared* shared : site.shared()) shared->use(use, spec);
   }
   if (issues) {
-    const double rate = *compute.issue_per_clock * compute.clock.value * load.clock / std::max(1U, load.computing);
+    const double rate = *compute.issue_per_clock * compute.clock.value * clock / std::max(1U, load.computing);
     spec.bound = std::min(spec.bound, rate / shape.instructions);
   }
-  if (const double own = issue_time(compute, shape, load.clock); own > 0) spec.bound = std::min(spec.bound, 1 / own);
+  if (const double own = issue_time(compute, shape, clock); own > 0) spec.bound = std::min(spec.bound, 1 / own);
   if (shape.flop > 0) {
     const bool matrix = shape.unit == program::Arithmetic::matrix_16bit;
     const double whole = matrix ? compute.matrix_16bit.value * compute.matrix_efficiency : compute.vector_fp32.value;
-    const double cu = whole * load.clock / static_cast<double>(compute.total_cus());
+    const double cu = whole * (matrix ? load.clock : clock) / static_cast<double>(compute.total_cus());
     const double share = matrix && load.computing_share > 0 ? load.computing_share : 1.0 / std::max(1U, load.computing);
     spec.bound = std::min(spec.bound, cu * share / shape.flop);
   }

@@ -22,7 +22,8 @@ struct CuLoad {
   std::uint32_t computing = 0;  // workgroups that do arithmetic
   double port_share = 1;        // share of the bytes in flight that the CU's port passes on to a saturated memory
   double group_in_flight = 0;   // bytes, over all CUs of the group; 0: no limit per group
-  double clock = 1;             // relative to the clock at which the CU's rates hold
+  double clock = 1;             // that the power limit allows, relative to the clock at which the CU's rates hold
+  double beside_matrix = 1;     // factor on the clock of everything but matrix arithmetic
   double computing_share = 0;   // share of the CU's matrix rate that this workgroup gets; 0: an equal share
   std::uint32_t in_step = 0;    // workgroups of the GPU that load in step (PhaseShape::held_each)
   bool operator==(const CuLoad&) const = default;

@@ -432,6 +432,9 @@ TEST_F(Example, ACrowdedPortTakesWeightAndACrowdedGroupRate) {
   machine = machine::build_or_throw(system, loop);
   load.group_in_flight = 120e3;
   EXPECT_DOUBLE_EQ(class_of(read, load).bound, 300e9 / 6 / 2);
+  const PhaseShape store{.name = "store", .write = 2, .in_flight = {20e3}};
+  const double alone = class_of(store, {20e3, 0}).bound;
+  EXPECT_DOUBLE_EQ(class_of(store, load).bound, alone) << "the way of loads is full, not that of stores";
 }
 
 TEST_F(Example, AMemoryThatTurnsBetweenReadsAndWritesTakesLonger) {

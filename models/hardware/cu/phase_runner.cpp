@@ -12,9 +12,6 @@ namespace moire::cu {
 
 namespace {
 
-// Step of Clock::share. Without steps, every workgroup that starts or ends would change all classes of its GPU. Rates
-// are proportional to the clock, so their relative error is at most one step.
-constexpr double clock_step = 0.01;
 // The bytes in flight at a port count in steps of port_queue / port_steps. Smaller changes hardly affect workgroups.
 constexpr double port_steps = 4;
 // A group's bytes in flight are rounded up to a multiple of bytes_in_flight_per_cu or, if smaller, of this many bytes.
@@ -29,14 +26,15 @@ bool computes(const program::PhaseShape& shape) { return shape.flop > 0 || shape
 
 }  // namespace
 
-PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
+PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute, double byte_power)
     : site_(site),
       pipe_(site),
       compute_(compute),
       cus_(static_cast<std::uint32_t>(compute.total_cus())),
       own_cus_(site.apart().has("cus")),
       own_clock_(site.apart().has("clock")),
-      by_age_(compute.younger_matrix_share < 1) {
+      by_age_(compute.younger_matrix_share < 1),
+      byte_power_(byte_power) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
   occupied_.resize(units_.size());
@@ -46,6 +44,7 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
   for (part::Rank rank = 0; rank < site.ranks() && !site.uneven().clock.empty(); ++rank)
     slow_.push_back(compute.at_clock(site.uneven().clock[rank]));
   site.loop().add_first(*this);
+  if (!clocks_.empty() && byte_power > 0) site.loop().add(after_sharing_);
 }
 
 void PhaseRunner::add_paths() {
@@ -113,45 +112,6 @@ void PhaseRunner::share_paths() {
   changed_paths_.clear();
 }
 
-// Updates the clocks of GPUs whose power has changed. A clock below the highest clock is a multiple of clock_step. It
-// changes only if it is off by clock_step or more, or if it can be the highest clock again.
-void PhaseRunner::set_clocks() {
-  for (const std::uint32_t number : changed_clocks_) {
-    Clock& clock = clocks_[number];
-    clock.changed = false;
-    const double exact = clock_share(compute_, clock.power);
-    const double steps = std::round(exact / clock_step);
-    const double share = exact == 1 || steps == 0 ? exact : clock_step * steps;
-    if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < clock_step)) continue;
-    clock.share = share;
-    if (auto* meters = site_.find<part::Meters>()) meters->clock_left(number % site_.ranks(), share);
-    // If every queue has CUs of its own but all queues share the clock, the GPU has an entry for each queue.
-    for (std::uint32_t gpu = number; gpu < gpus_.size(); gpu += static_cast<std::uint32_t>(clocks_.size()))
-      mark_gpu(gpu);
-  }
-  changed_clocks_.clear();
-}
-
-// Updates the numbers of the classes of GPUs whose clock has changed or whose workgroups that load in step.
-void PhaseRunner::follow_gpus() {
-  for (const std::uint32_t number : changed_gpus_) {
-    Gpu& gpu = gpus_[number];
-    gpu.changed = false;
-    gpu.told = gpu.in_step;
-    std::erase_if(gpu.classes, [this](core::ClassId id) {
-      made_[id].listed = site_.sharing().members(id) > 0;
-      if (made_[id].listed) refresh(id);
-      return !made_[id].listed;
-    });
-  }
-  changed_gpus_.clear();
-}
-
-void PhaseRunner::mark_gpu(std::uint32_t gpu) {
-  if (!gpus_[gpu].changed) changed_gpus_.push_back(gpu);
-  gpus_[gpu].changed = true;
-}
-
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
   shapes_.push_back(shape);
   queues_.push_back(queue);
@@ -204,16 +164,7 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
     gpus_[at / cus_].in_step += static_cast<std::uint32_t>(sign);
     mark_gpu(at / cus_);
   }
-  if (shape.power > 0 && !clocks_.empty()) {
-    // Workgroups of one CU take turns on its arithmetic units, so together they draw at most the power of one CU (1).
-    const double before = std::min(1.0, unit.power);
-    unit.power += sign * shape.power;
-    const std::uint32_t number = clock_of(occupant.shape, occupant.rank);
-    Clock& clock = clocks_[number];
-    clock.power += std::min(1.0, unit.power) - before;
-    if (!clock.changed) changed_clocks_.push_back(number);
-    clock.changed = true;
-  }
+  if (!clocks_.empty()) add_power(unit, clock_of(occupant.shape, occupant.rank), shape, sign);
   mark_changed(at);
 }
 
@@ -469,33 +420,24 @@ core::ClassId PhaseRunner::make(const Key& key) {
   const CuLoad load = load_now(key);
   const core::ClassId id = site_.sharing().add_class(spec_of(key, load));
   made_.resize(id + 1);
-  made_[id] = {key, load.clock, held_for(shapes_[key.shape], load.in_step)};
+  made_[id] = {key, load.clock, load.beside_matrix, held_for(shapes_[key.shape], load.in_step)};
   return id;
 }
 
 CuLoad PhaseRunner::load_now(const Key& key) const {
+  const Clock* clock = clocks_.empty() ? nullptr : &clocks_[clock_of(key.shape, key.rank)];
   return {.in_flight = key.in_flight,
           .computing = key.computing,
           .port_share = key.port_share,
           .group_in_flight = key.group_in_flight,
-          .clock = clocks_.empty() ? 1 : clocks_[clock_of(key.shape, key.rank)].share,
+          .clock = clock == nullptr ? 1 : clock->share,
+          .beside_matrix = clock != nullptr && clock->beside_matrix ? compute_.clock_beside_matrix : 1,
           .computing_share = key.computing_share,
           .in_step = gpus_[gpu_of(key.shape, key.rank)].told};
 }
 
 core::ClassSpec PhaseRunner::spec_of(const Key& key, const CuLoad& load) const {
   return phase_class(compute_of(key.rank), site_, shapes_[key.shape], key.rank, key.peer, load, queues_[key.shape]);
-}
-
-// Gives a class the numbers for the present state of its GPU.
-void PhaseRunner::refresh(core::ClassId id) {
-  Made& made = made_[id];
-  const CuLoad load = load_now(made.key);
-  const double held = held_for(shapes_[made.key.shape], load.in_step);
-  if (made.clock == load.clock && made.held == held) return;
-  made.clock = load.clock;
-  made.held = held;
-  site_.sharing().change_class(id, spec_of(made.key, load));
 }
 
 std::uint64_t PhaseRunner::hash(const Key& key) {

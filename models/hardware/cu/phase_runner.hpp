@@ -22,7 +22,9 @@ using part::ShapeId;
 
 class PhaseRunner : public part::Phases, public core::Settler, public core::EventSink {
  public:
-  PhaseRunner(part::Site& site, const CuArraySpec& compute);
+  // `byte_power`: power of a byte per second of memory traffic, relative to that of a CU with dense matrix arithmetic
+  // on random data; 0: not known.
+  PhaseRunner(part::Site& site, const CuArraySpec& compute, double byte_power);
 
   ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue) override;
   void start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount, core::EventSink& sink,
@@ -87,9 +89,20 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   };
   // The clock of a GPU, which matrix arithmetic lowers.
   struct Clock {
-    double power = 0;  // sum over the GPU's CUs of min(1, Unit::power)
-    double share = 1;  // fraction of the highest clock
+    double power = 0;            // sum over the GPU's CUs of min(1, Unit::power)
+    double share = 1;            // fraction of the highest clock
+    std::uint32_t matrix = 0;    // workgroups that do matrix arithmetic, of whatever digits
+    bool beside_matrix = false;  // told to its classes: there are such workgroups
     bool changed = false;
+    bool touched = false;  // in touched_clocks_
+    int corrections = 0;   // in this instant, because the memory's load is another than before
+  };
+  // Runs after the sharing law is solved, so that it sees the traffic of the memory in this instant.
+  struct AfterSharing final : core::Settler, core::EventSink {
+    explicit AfterSharing(PhaseRunner& of) : runner(of) {}
+    void settle() override { runner.check_clocks(); }
+    void fire(std::uint64_t clock) override { runner.mark_clock(static_cast<std::uint32_t>(clock)); }
+    PhaseRunner& runner;
   };
   // What the classes of a GPU depend on besides the clock.
   struct Gpu {
@@ -113,6 +126,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   struct Made {
     Key key;
     double clock = 1;
+    double beside_matrix = 1;
     double held = 0;
     bool listed = false;  // in Gpu::classes
   };
@@ -142,7 +156,12 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void add_load(const Occupant& occupant, int sign);
   void add_paths();
   void share_paths();
+  void add_power(Unit& unit, std::uint32_t clock, const program::PhaseShape& shape, int sign);
+  void mark_clock(std::uint32_t clock);
+  double memory_traffic(std::uint32_t clock);
+  double clock_now(std::uint32_t clock);
   void set_clocks();
+  void check_clocks();
   void follow_gpus();
   void mark_gpu(std::uint32_t gpu);
   double port_share(const Path& port) const;
@@ -187,9 +206,13 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<std::uint32_t> changed_;
   std::vector<Path> paths_;  // ports and groups
   std::vector<std::uint32_t> changed_paths_;
+  double byte_power_;
+  AfterSharing after_sharing_{*this};
+  std::vector<std::vector<core::CapacityId>> memories_;  // by rank; filled when first needed
   std::vector<Clock> clocks_;
   std::vector<std::uint32_t> changed_clocks_;
-  std::vector<Gpu> gpus_;  // by GPU, or by queue and GPU if every queue has its own CUs
+  std::vector<std::uint32_t> touched_clocks_;  // whose power may have changed in this instant
+  std::vector<Gpu> gpus_;                      // by GPU, or by queue and GPU if every queue has its own CUs
   std::vector<std::uint32_t> changed_gpus_;
   std::vector<Starting> starting_;
   std::vector<Seat> alone_;          // scratch of move_all()

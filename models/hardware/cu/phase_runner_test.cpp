@@ -335,15 +335,16 @@ TEST_F(AgeTest, VectorArithmeticIsSharedEvenly) {
   EXPECT_DOUBLE_EQ(ends.at(0), ends.at(1));
 }
 
+machine::SystemSpec clocked(double matrix_clock) {
+  machine::SystemSpec made = machine::example_system(2);
+  made.node.gpu.compute.matrix_clock = {matrix_clock};
+  return made;
+}
+
 // The clock is 1 GHz, or 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
 class ClockTest : public ::testing::Test, public core::EventSink {
  protected:
   explicit ClockTest(double matrix_clock = 0.5e9) : system(clocked(matrix_clock)) {}
-  static machine::SystemSpec clocked(double matrix_clock) {
-    machine::SystemSpec made = machine::example_system(2);
-    made.node.gpu.compute.matrix_clock = {matrix_clock};
-    return made;
-  }
   machine::SystemSpec system;
   core::RunLoop loop;
   std::unique_ptr<machine::Machine> machine = machine::build_or_throw(system, loop);
@@ -394,6 +395,86 @@ TEST_F(SlowClockTest, AClockBelowAStepIsNotNone) {
   phases.start(0, 0, 0, work, 0, 5e6, *this, 0);
   loop.run();
   EXPECT_NEAR(ends.at(0), 500'000, 1) << "a lone CU of 8 draws an eighth: 0.001 x cbrt(8)";
+}
+
+// Memory traffic at the full 1 TB/s draws as much as matrix arithmetic on all 8 CUs. Four CUs compute, and the others
+// store 400 GB/s, which draws as much as 3.2 CUs.
+class MemoryClockTest : public ClockTest {
+ protected:
+  static machine::SystemSpec powered() {
+    machine::SystemSpec made = clocked(0.5e9);
+    made.node.gpu.power.emplace();
+    made.node.gpu.power->matrix_flop = {1e-12};  // 20 W on all CUs, which do 20 TFLOP/s at 0.5 GHz
+    made.node.gpu.power->hbm_read_byte = {20e-12};
+    return made;
+  }
+  void build(const part::Apart& apart = {}) {
+    config::Problem error;
+    own_loop = std::make_unique<core::RunLoop>();
+    powerful = machine::Machine::build(powered(), *own_loop, error, apart);
+    ASSERT_TRUE(powerful) << error.str();
+    part::Phases& phases = powerful->service<part::Phases>();
+    tile = phases.add_shape(
+        {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}}, 0);
+    store = phases.add_shape({.name = "store", .write = 1, .in_flight = {40e3}}, 1);
+  }
+  // Returns when the computing workgroups end, in ns. The others store `bytes`.
+  double computed(double bytes) {
+    part::Phases& phases = powerful->service<part::Phases>();
+    for (Seat seat = 0; seat < 8; ++seat)
+      phases.start(seat, 0, seat, seat < 4 ? tile : store, 0, seat < 4 ? 5e6 : bytes, *this, seat);
+    own_loop->run();
+    return ends.at(0);
+  }
+  void fire(std::uint64_t seat) override {
+    ends[static_cast<Seat>(seat)] = own_loop->now().ns();
+    powerful->service<part::Phases>().leave(static_cast<Seat>(seat));
+  }
+  std::unique_ptr<core::RunLoop> own_loop;
+  std::unique_ptr<machine::Machine> powerful;
+  ShapeId store = 0;
+};
+
+TEST_F(MemoryClockTest, TrafficOfTheMemoryLowersTheClockOfArithmetic) {
+  build();
+  EXPECT_NEAR(computed(1e6), 1000 / 0.52, 1e-3) << "0.5 x cbrt(8 / 7.2) = 0.518, in steps of 0.01";
+}
+
+TEST_F(MemoryClockTest, OnlyAsLongAsItLasts) {
+  build();
+  // The stores end after 1,000 ns. From then on the clock is 0.5 x cbrt(2) = 0.63.
+  EXPECT_NEAR(computed(100e3), 1000 + 480 / 0.63, 1e-3);
+}
+
+TEST_F(MemoryClockTest, IsThatOfTheOwnQueueIfQueuesAreApart) {
+  build({.queues = 2, .kinds = {"cus", "clock"}});
+  EXPECT_NEAR(computed(1e6), 1000 / 0.63, 1e-3);
+}
+
+// Arithmetic of constant digits draws no power, but all CUs that do something else have three quarters of the clock.
+TEST(BesideMatrix, OtherWorkHasALowerClock) {
+  machine::SystemSpec system = clocked(1e9);
+  system.node.gpu.compute.clock_beside_matrix = 0.75;
+  class Run final : public core::EventSink {
+   public:
+    explicit Run(const machine::SystemSpec& of) : machine(machine::build_or_throw(of, loop)) {}
+    void fire(std::uint64_t seat) override {
+      ends[static_cast<Seat>(seat)] = loop.now().ns();
+      machine->service<part::Phases>().leave(static_cast<Seat>(seat));
+    }
+    core::RunLoop loop;
+    std::unique_ptr<machine::Machine> machine;
+    std::map<Seat, double> ends;
+  } run(system);
+  part::Phases& phases = run.machine->service<part::Phases>();
+  const ShapeId matrix =
+      phases.add_shape({.name = "tile", .flop = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}}, 0);
+  const ShapeId vector = phases.add_shape({.name = "add", .flop = 1, .in_flight = {}}, 0);
+  phases.start(0, 0, 0, matrix, 0, 5e6, run, 0);  // 1 us
+  phases.start(1, 0, 1, vector, 0, 1e6, run, 1);  // 1 us at the full clock
+  run.loop.run();
+  EXPECT_NEAR(run.ends.at(0), 1000, 1e-3);
+  EXPECT_NEAR(run.ends.at(1), 1250, 1e-3) << "three quarters of the work in the first us, the rest at the full clock";
 }
 
 TEST_F(ClockTest, SlowsWhoLoadsToo) {

@@ -74,6 +74,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "`clock`")
       .positive()
       .optional();
+  d.field("clock_beside_matrix", &CuArraySpec::clock_beside_matrix,
+          "Clock at which all CUs load and do other arithmetic while any CU does matrix arithmetic of any digits, "
+          "relative to the clock that `matrix_clock` allows; 1 means that it was not measured. matrix_16bit x "
+          "matrix_efficiency is the rate at this clock")
+      .range(0.1, 1)
+      .or_default();
   d.field(
        "issue_per_clock", &CuArraySpec::issue_per_clock,
        "Wavefront instructions that a CU issues per clock, for kernels that state their instructions; absent: no limit")

@@ -49,6 +49,9 @@ struct CuArraySpec {
   // of the squared shares of the workgroups that are in each round.
   double progress_window = 0;
   std::optional<PerSecond> matrix_clock;  // clock while all CUs do matrix arithmetic on random data; absent: `clock`
+  // While any CU does matrix arithmetic, the clock at which all CUs load and do other arithmetic, relative to the clock
+  // of the matrix rate. (matrix_16bit x matrix_efficiency holds at this lower clock.)
+  double clock_beside_matrix = 1;
   Bytes bytes_in_flight_per_cu;
   // Number of CUs behind each port to the memory system, in the order of the CUs (H200: CPCs of three and of two TPCs).
   // A port may serve CUs of several groups. Empty: no port limits its CUs.

@@ -51,7 +51,7 @@ TEST(Follow, RatesGoWithTheClock) {
   EXPECT_NEAR(*is.matrix_clock / *was.matrix_clock, 1.5, 1e-12);
   EXPECT_NEAR(is.load_store_per_cu / was.load_store_per_cu, 1.5, 1e-12);
   EXPECT_EQ(is.store_cost, was.store_cost);
-  EXPECT_THAT(faster.told, Contains("compute.matrix_clock 2.55 GHz instead of 1.7 GHz, scaled with compute.clock"));
+  EXPECT_THAT(faster.told, Contains("compute.matrix_clock 2.7 GHz instead of 1.8 GHz, scaled with compute.clock"));
 }
 
 // The missing or wrong unit is the only error then, and not also the values that follow the clock.

@@ -32,6 +32,16 @@ std::optional<dma::Copies::HostEngines> host_engines(const NodeSpec& node) {
   return dma::Copies::HostEngines{one, node.host_memory->busy_command};
 }
 
+// Returns the power of a byte per second of memory traffic, relative to that of a CU with dense matrix arithmetic on
+// random data at matrix_clock; 0 if the energies or this clock are not known. `operated`: SystemSpec::operated_at.
+double byte_power(const GpuSpec& gpu, double operated) {
+  if (!gpu.power || !gpu.compute.matrix_clock) return 0;
+  const double share = *gpu.compute.matrix_clock / gpu.compute.clock;
+  const double flop = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * share;  // per second
+  const double watts = gpu.power->matrix_flop.value * gpu.power->voltage_squared(share * operated) * flop;
+  return gpu.power->hbm_read_byte.value * static_cast<double>(gpu.compute.total_cus()) / watts;
+}
+
 std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
   std::unique_ptr<fabric::Fabric> topology;
   if (spec.fabric && spec.node.nics > 0) {
@@ -105,7 +115,8 @@ const std::vector<RegisteredPart>& parts() {
        always, nullptr},
       {cu::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
-         return std::make_unique<cu::Cus>(site, spec.node.gpu.compute);
+         const GpuSpec& gpu = spec.node.gpu;
+         return std::make_unique<cu::Cus>(site, gpu.compute, byte_power(gpu, spec.operated_at.value_or(1)));
        },
        [](const BlameKind& kind, const SystemSpec& spec, const Program& program) {
          return cu::shares(kind, spec.node.gpu.compute, program);

@@ -50,7 +50,7 @@ GpuSpec GpuSpec::at_clock(double share) const {
 GpuSpec GpuSpec::operated_at(double share) const {
   if (share == 1) return *this;
   GpuSpec slow = at_clock(share);
-  if (compute.matrix_clock) slow.compute.matrix_clock = std::min(*compute.matrix_clock, slow.compute.clock);
+  slow.compute.matrix_clock = compute.matrix_clock;
   return slow;
 }
 

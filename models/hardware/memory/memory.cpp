@@ -81,6 +81,12 @@ std::vector<double> Memory::occupied(Time end) const {
   return {busy};
 }
 
+std::vector<core::CapacityId> Memory::memories(part::Rank rank) const {
+  std::vector<core::CapacityId> all;
+  for (std::size_t i = rank; i < capacities_.size(); i += site_.ranks()) all.push_back(capacities_[i].hbm);
+  return all;
+}
+
 void Memory::latency(const part::PhaseUse& use, part::Latency& latency) const {
   const program::PhaseShape& shape = use.shape;
   latency.spread = hbm_.latency_spread.seconds();

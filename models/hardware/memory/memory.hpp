@@ -21,6 +21,7 @@ class Memory final : public part::Part, public part::Shared {
   void use(const part::PhaseUse& use, core::ClassSpec& spec) const override;
   void use(const part::CopyUse& use, core::ClassSpec& spec) const override;
   bool stays_in_cache(const part::CopyUse& use) const override;
+  std::vector<core::CapacityId> memories(part::Rank rank) const override;
 
  private:
   struct Capacities {

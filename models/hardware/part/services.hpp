@@ -68,6 +68,8 @@ class Shared {
   // Adds to the class what its meters count per unit of work, such as joules. Meters change no times. Called for every
   // phase, including phases that move no bytes.
   virtual void meter(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
+  // Returns the capacities of the memory of a GPU (several in a counterfactual run), or none if the part has no memory.
+  virtual std::vector<core::CapacityId> memories(Rank /*rank*/) const { return {}; }
   // True if source and destination of a copy within a GPU lie in a cache. These copies form a class of their own.
   virtual bool stays_in_cache(const CopyUse& /*use*/) const { return false; }
 };
