@@ -318,11 +318,12 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
   }
 }
 
+// A slot of 102.4 kB takes 2.262 us to send and 1.764 to receive (messages_test.cpp), each behind a step of 1 us.
 TEST(Collectives, AMessageToOnePeerIsOneTurn) {
   const Ran ran =
       run(example_equipped(4),
           {.kind = Kind::send_recv, .bytes = Bytes{chunk}, .method = {.library = example_channels()}, .offset = 3});
-  EXPECT_NEAR(ran.result.end.us(), around + 3.048 + 0.6 + 2.024, 1e-5);
+  EXPECT_NEAR(ran.result.end.us(), around + 3.262 + 0.6 + 2.764, 1e-3);
   EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, 4 * chunk, 1e-6);
 }
 

@@ -22,9 +22,9 @@ using replay::Watcher;
 
 constexpr double slot = 102400;  // 25 blocks of 4 KiB
 
-// A channel's two wavefronts have 40 kB in flight each. Alone on its CU, a wavefront sends 50 B/ns (the limit of the
-// store window), which is 2.048 us per slot, or copies 100 B/ns, which is 1.024 us per slot. If both work, each runs at
-// half its rate. Every slot has 1 us of overhead. Times in the comments below are in us.
+// A channel's two wavefronts have 40 kB in flight each. Alone on its CU, a wavefront sends at most 50 B/ns (the limit of
+// the store window), or copies at most 100 B/ns; copying() has the time of a slot. If both work, each has half of these
+// rates. Every slot has 1 us of overhead. Times in the comments below are in us.
 LibrarySpec library(std::int64_t channels = 2, std::int64_t per_peer = 1, std::int64_t slots = 4) {
   LibrarySpec made;
   made.name = "example";
@@ -90,37 +90,50 @@ MessageDeal deal(const LibrarySpec& spec, Rank ranks, double bytes) { return dea
 // --- Time
 // -------------------------------------------------------------------------------------------------------------
 
+// Returns the time of a slot, in us, if the CU alone would copy it at `rate` (B/ns). A wavefront loads three batches,
+// waits 400 ns for each and takes 171 ns to request it. Both limits together give (rate^-4 + waiting^-4)^-1/4.
+double copying(double rate) {
+  const double batch = std::ceil(slot / 3), waiting = batch / (400 + batch / 200);
+  return slot * 1e-3 * std::pow(std::pow(rate, -4) + std::pow(waiting, -4), 0.25);
+}
+const double sent = copying(50);       // 2.262; the store window allows 50 B/ns
+const double received = copying(100);  // 1.764
+
 constexpr double end = 0.5;         // a kernel that stored to peers ends one store latency later
 constexpr double around = 5 + end;  // with the setup before
 
-// Without staging the receiver only polls. Setup takes 5, and every slot costs the sender 1 + 2.048. The last slot adds
+// Without staging the receiver only polls. Setup takes 5, and every slot costs the sender 1 + 2.262. The last slot adds
 // 0.5 of store latency and 0.1 of polling. From the fifth slot on, the sender also polls for a credit (0.1).
 TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
   LibrarySpec direct = library();
   direct.staged = false;
   for (const int slots : {1, 2, 4, 5, 9}) {
     EXPECT_NEAR(time_us(example_equipped(2), direct, slots * slot),
-                around + 3.048 * slots + 0.1 * std::max(0, slots - 4) + 0.6, 1e-5)
+                around + (1 + sent) * slots + 0.1 * std::max(0, slots - 4) + 0.6, 1e-5)
         << slots << " slots";
   }
 }
 
-// With a FIFO of one slot, sender and receiver take turns, each alone on the CU: 3.048 + 0.5 + 0.1 + 2.024 per slot.
+// With a FIFO of one slot, sender and receiver take turns, each alone on the CU: 3.262 + 0.5 + 0.1 + 2.764 per slot.
 // Between two slots, the credit takes 0.5 + 0.1.
 TEST(Messages, AFifoOfOneSlotAlternates) {
   for (const int slots : {1, 2, 7}) {
     EXPECT_NEAR(time_us(example_equipped(2), library(2, 1, 1), slots * slot),
-                around + 5.672 * slots + 0.6 * (slots - 1), 1e-5)
+                around + (2 + sent + received) * slots + 0.6 * (2 * slots - 1), 1e-5)
         << slots;
   }
 }
 
-// Sends two slots. For the first slot, the sender has the CU to itself: 5 + 3.048. The sender begins the second slot at
-// 9.048. From 9.648 on it shares the CU with the receiver, which needs 2.048 and ends at 11.696. By then the sender has
-// moved 30 kB at 50 B/ns and 51.2 kB at 25 B/ns. It moves the last 21.2 kB at 50 B/ns and ends at 12.12. Then the
-// receiver, alone on the CU, takes 0.6 and 2.024.
+// Sends two slots. For the first slot, the sender has the CU to itself: 5 + 3.262. The sender begins the second slot at
+// 9.262. From 9.862 on it shares the CU with the receiver. Each then requests 20 kB at a time, which is 50 B/ns, and
+// has half of the CU's rates: 25 B/ns for the sender and 50 B/ns for the receiver. The receiver takes 2.436. The sender
+// moves what it has left then alone. Then the receiver, alone on the CU, takes 0.6 and 2.764.
 TEST(Messages, ThreadsThatSendAndReceiveShareTheChannelsCu) {
-  EXPECT_NEAR(time_us(example_equipped(2), library(), 2 * slot), 12.12 + 0.6 + 2.024 + end, 1e-5);
+  const auto shared = [](double rate) { return std::pow(std::pow(rate, -4) + std::pow(50, -4), -0.25) * 1e3; };
+  const double together = slot / shared(50);
+  const double left = slot - slot * 0.6 / sent - together * shared(25);
+  EXPECT_NEAR(time_us(example_equipped(2), library(), 2 * slot),
+              7 + sent + 0.6 + together + left / slot * sent + 0.6 + 1 + received + end, 1e-5);
 }
 
 // Loops with copy_cost 2 take twice as much of the CU. The sender still reaches the 50 B/ns of the store window, while
@@ -128,18 +141,21 @@ TEST(Messages, ThreadsThatSendAndReceiveShareTheChannelsCu) {
 TEST(Messages, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
   LibrarySpec slow = library();
   slow.copy_cost = 2;
-  EXPECT_NEAR(time_us(example_equipped(2), slow, slot), around + 3.048 + 0.6 + 1 + 2.048, 1e-5);
+  EXPECT_NEAR(time_us(example_equipped(2), slow, slot), around + 2 * (1 + sent) + 0.6, 1e-5);
 }
 
-// The channel also copies the rank's own share, which takes 1.024 alone. The sender begins at 6, when 0.024 of the copy
-// are left, so both run at half rate for 0.048.
+// The channel also copies the rank's own share, which takes 1.42 alone. The sender begins at 6, when 0.42 of the copy
+// are left, so both share the CU for a while.
 TEST(Messages, OneChannelServesAllTurnsSideBySide) {
-  EXPECT_NEAR(time_us(example_equipped(2), library(1), slot), around + 1 + 0.048 + 2.024 + 0.6 + 2.024, 1e-5);
+  const double alone = around + 2 + sent + 0.6 + received;
+  EXPECT_GT(time_us(example_equipped(2), library(1), slot), alone + 0.1);
+  EXPECT_LT(time_us(example_equipped(2), library(1), slot), alone + 2 * 0.42);
 }
 
 // Together four channels use much of the memory, so their first loads wait for up to a latency of 0.4 us longer.
 TEST(Messages, ChannelsShareAMessage) {
-  EXPECT_NEAR(time_us(example_equipped(2), library(8, 4), 4 * slot), around + 3.048 + 0.6 + 2.024 + 0.2, 0.2);
+  EXPECT_NEAR(time_us(example_equipped(2), library(8, 4), 4 * slot), around + 2 + sent + 0.6 + received + 0.2,
+              0.2 + 1e-5);
 }
 
 // One wavefront requests 2,048 B of data and waits 400 ns, plus 10 ns at the CU's rate; its stores, 245 ns at most,
@@ -155,8 +171,8 @@ TEST(Messages, LowLatencyEndsAtItsThreshold) {
   EXPECT_FALSE(deal(library(), 2, 1).low_latency);
 }
 
-// A slot between nodes takes: staging 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire
-// 4.096, flag 0.4. Then follow the poll (0.1) and the receiver's 2.024.
+// A slot between nodes takes: staging 1 + 1.764, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire
+// 4.096, flag 0.4. Then follow the poll (0.1) and the receiver's 2.764.
 TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   const libraries::EquippedSystem system = example_equipped(1, 2);
   LibrarySpec apart = library();
@@ -167,7 +183,7 @@ TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   double latency = 0;
   for (const core::LinkId link : path)
     latency += ran.machine->service<part::Networks>().topology().links()[link].latency.us();
-  EXPECT_NEAR(ran.result.end.us(), 5 + 2.024 + 0.3 + 1.1 + 0.2 + 0.02 + 0.5 + latency + 4.096 + 0.4 + 0.1 + 2.024,
+  EXPECT_NEAR(ran.result.end.us(), 5 + 2 * (1 + received) + 0.3 + 1.1 + 0.2 + 0.02 + 0.5 + latency + 4.096 + 0.4 + 0.1,
               1e-3);
   for (const Watcher::Put& put : ran.seen.puts) EXPECT_EQ(put.cu, program::no_cu) << "posted by the host thread";
 }
@@ -267,13 +283,13 @@ TEST(Messages, PxnStoresToTheRailAndPutsAlongIt) {
 }
 
 // Slots are staged at the relay. The store window limits stores to 50 B/ns, where a copy has 100 B/ns, so a slot takes
-// 2.048 instead of 1.024, and stores arrive 0.5 later.
+// 2.262 instead of 1.764, and stores arrive 0.5 later.
 TEST(Messages, ARelayedSlotTakesItsStoresLonger) {
   libraries::EquippedSystem system = example_equipped(2, 2);
   const auto time = [&](const LibrarySpec& spec) {
     return time_of(system, {.kind = Kind::send_recv, .bytes = Bytes{slot}, .method = {.library = spec}, .offset = 3});
   };
-  EXPECT_NEAR((time(with_pxn(library(1))) - time(library(1))).us(), 2.048 - 1.024 + 0.5, 1e-3);
+  EXPECT_NEAR((time(with_pxn(library(1))) - time(library(1))).us(), sent - received + 0.5, 1e-3);
 }
 
 // An All-to-All without PXN is limited by the fabric's bandwidth between rails, here an eighth of the NICs' bandwidth.
@@ -592,7 +608,7 @@ TEST(Messages, TwoOfAKindHaveTheirOwnFlags) {
   const replay::Result result = replay::run(system, program);
   EXPECT_EQ(result.deadlock, "");
   EXPECT_EQ(result.operations[1].name, "all_to_all#2");
-  EXPECT_NEAR(result.end.us(), 2 * (around + 3.048 + 0.6 + 2.024), 1e-5);
+  EXPECT_NEAR(result.end.us(), 2 * (around + 2 + sent + 0.6 + received), 1e-5);
 }
 
 }  // namespace
