@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
                         {all / 4, 0},   {8, 0},         {all - 8, 4},  {all - 8, 8},  {all - 16, 8},
                         {all - 16, 16}, {all - 32, 16}, {all - 32, 32}};
   for (const Case& one : cases) {
-    std::vector<double> rate, bandwidth;
+    std::vector<double> mhz, rate, bandwidth;
     for (int r = 0; r < kWarmups + kRepetitions; ++r) {
       // Without a pause, the clock falls after 40 ms of matrix products.
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
       CUDA_CHECK(cudaDeviceSynchronize());
       if (r < kWarmups) continue;
       const double ns = double(clock[1]);
+      mhz.push_back(1e3 * double(clock[0]) / ns);
       rate.push_back(std::ceil(double(tiles) / one.multiplying) * kTileFlop / ns);
       double bytes_per_ns = 0;
       if (one.reading > 0) {
@@ -118,6 +119,7 @@ int main(int argc, char** argv) {
       bandwidth.push_back(bytes_per_ns);
     }
     const Parameters p = Parameters()("sms", one.multiplying)("readers", one.reading);
+    c.row("matrix_clock", p, "clock", mhz, "MHz");
     c.row("matrix_clock", p, "flops_per_sm", rate, "GFLOP/s");
     if (one.reading > 0) c.row("matrix_clock", p, "bandwidth", bandwidth, "GB/s");
   }

@@ -58,11 +58,9 @@ std::vector<Benchmark> facts() {
        {{"victim_bandwidth", "GB/s"}, {"add_bandwidth", "GB/s"}},
        {}},
       {"matrix_clock",
-       "Tiles of matrix products out of the L2 on some SMs, while other SMs read memory; the models take the clock "
-       "from "
-       "the hardware file.",
+       "Matrix products out of the L2 while other SMs read memory; the models take the clock from the hardware file.",
        {{"sms", "readers"}},
-       {{"flops_per_sm", "GFLOP/s"}, {"bandwidth", "GB/s"}},
+       {{"clock", "MHz"}, {"flops_per_sm", "GFLOP/s"}, {"bandwidth", "GB/s"}},
        {}},
       {"gather_popular",
        "Gathers of rows that many workgroups read; the models take their cost from the hardware file.",

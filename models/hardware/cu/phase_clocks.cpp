@@ -40,8 +40,8 @@ void PhaseRunner::add_power(Unit& unit, std::uint32_t number, const program::Pha
   if (matrix || clock.power > no_power) mark_clock(number);
 }
 
-// Returns the bytes per second that the memory of a clock's GPU delivers. If every queue has its own clock, these are
-// the bytes of the phases of this queue.
+// Returns the load of the memory of a clock's GPU, in bytes per second; a stored byte counts as many as it takes time.
+// If every queue has its own clock, this is the load by the phases of this queue.
 double PhaseRunner::memory_traffic(std::uint32_t number) {
   if (memories_.empty()) {
     for (part::Rank rank = 0; rank < site_.ranks(); ++rank) {

@@ -70,8 +70,8 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .range(0, 1)
       .or_default();
   d.field("matrix_clock", &CuArraySpec::matrix_clock,
-          "Clock that the power limit allows while all CUs do matrix arithmetic on operands of random digits; absent: "
-          "`clock`")
+          "Clock that the power limit allows while all CUs do matrix arithmetic on operands of random digits and the "
+          "memory is idle; absent: `clock`")
       .positive()
       .optional();
   d.field("clock_beside_matrix", &CuArraySpec::clock_beside_matrix,

@@ -234,7 +234,7 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
     return Bytes{all.value * static_cast<double>(of) / static_cast<double>(wavefronts)};
   };
   const std::string among = only_one_kind ? "" : " beside " + std::to_string(turns - 1);
-  // Some wavefronts load a batch, wait for it and store it.
+  // Returns the shape of a loop in which `of` wavefronts load a batch, wait for it and store it.
   const auto copying = [&](const std::string& name, std::int64_t of) {
     return PhaseShape{.name = name + among,
                       .read = 1,

@@ -163,18 +163,13 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
        "cache meanwhile; only if the cache cannot hold all panels of the wave")
       .range(0, 1)
       .or_default();
-  d.field(
-       "stride_drift", &GemmLibrarySpec::stride_drift,
-       "With the schedule persistent_stride, workgroups on slower CUs fall further behind with every wave. The share "
-       "in "
-       "loaded_again grows by this value for each wave of the kernel (mean over the kernel), times the bytes by which "
-       "the panels of a wave exceed the cache, over the bytes of the cache")
+  d.field("stride_drift", &GemmLibrarySpec::stride_drift,
+          "Growth of loaded_again per wave of a persistent_stride kernel (mean over the kernel), because workgroups on "
+          "slower CUs fall behind; times the bytes by which the panels of a wave exceed the cache, over the cache")
       .range(0, 1)
       .or_default();
   d.field("stride_drift_most", &GemmLibrarySpec::stride_drift_most,
-          "What stride_drift adds at most: the share of the bytes that is loaded again if workgroups are completely "
-          "out of "
-          "step")
+          "Share of the bytes that workgroups load again if they are out of step; the most that stride_drift adds")
       .range(0, 1)
       .or_default();
   d.field("choice", &GemmLibrarySpec::choice, "How the library chooses a kernel").or_default();
