@@ -217,6 +217,19 @@ double l2_extra_share(const GemmSpec& spec, const TileGrid& grid, const GemmKern
   return memory::lone_read_extra(gpu.l2, real(resident) / real(grid.columns));
 }
 
+// Returns how far workgroups are apart because their tiles leave for other GPUs, in the mean over the kernel's `waves`,
+// as a share of the time of a tile (OutOfStep::apart). They get further apart in every wave whose tiles leave, and stay
+// so.
+double staggered(const GemmSpec& spec, const libraries::TileSpec& tile, const TileGrid& grid, double waves,
+                 double resident, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+  if (spec.departures.share <= 0 || library.stagger_per_wave <= 0) return 0;
+  const double most = std::min(library.stagger_most, library.stagger_per_wave * spec.departures.share * waves);
+  const double mean = most * (1 - most / library.stagger_per_wave / (2 * waves));
+  const double elements = real(tile.m) * real(tile.n);
+  const double links = resident * elements * builder::bytes_of(spec.dtype) / spec.departures.rate.value;
+  return std::min(1., mean * links / (2 * elements * real(grid.depth) / main_loop_rate(gpu, library)));
+}
+
 }  // namespace
 
 GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
@@ -245,9 +258,12 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   // Blocks that run at once share their loads of B, unless each of them waits for its rows.
   const std::int64_t waves = (launch.tiles + resident - 1) / resident;
   const std::int64_t blocks = spec.blocks_arrive ? spec.row_blocks : std::min(spec.row_blocks, waves);
-  const bool stride = launch.schedule == libraries::Schedule::persistent_stride;
-  const double drift_waves = stride ? real(launch.tiles) / real(resident) : 0;
-  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, blocks, drift_waves, gpu, library);
+  OutOfStep out_of_step;
+  if (launch.schedule == libraries::Schedule::persistent_stride) {
+    out_of_step.waves = real(launch.tiles) / real(resident);
+    out_of_step.apart = staggered(spec, launch.kernel.tile, grid, out_of_step.waves, real(resident), gpu, library);
+  }
+  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, blocks, out_of_step, gpu, library);
   const libraries::TileSpec& tile = launch.kernel.tile;
   program::PhaseShape& loop = launch.main_loop;
   loop.name = "tile";

@@ -11,6 +11,12 @@
 
 namespace moire::kernel {
 
+// Tiles that the workgroups of a kernel store to other GPUs.
+struct Departures {
+  double share = 0;       // of all tiles; a workgroup has those first that leave
+  BytesPerSecond rate{};  // at which the links of a GPU take them
+};
+
 struct GemmSpec {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -23,10 +29,11 @@ struct GemmSpec {
   std::optional<std::int64_t> split_k{};
   std::optional<libraries::Schedule> schedule{};
   std::optional<std::int64_t> cus{};
-  // Only operators set the next three; they are not keys of a scenario:
+  // Only operators set the next four; they are not keys of a scenario:
   std::int64_t places_per_cu = 1;  // workgroups needed per CU
   std::int64_t row_blocks = 1;     // blocks of rows, computed one after the other
   bool blocks_arrive = false;      // rows of a block arrive after those of the block before it
+  Departures departures{};
   static void describe(config::Describer<GemmSpec>& d);
 };
 

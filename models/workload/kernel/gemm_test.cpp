@@ -267,8 +267,8 @@ TEST(Gemm, DoesTheWholeWork) {
 }
 
 Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
-                const libraries::EquippedGpu& gpu, double drift_waves = 0) {
-  return gemm_traffic(shape, kernel, resident, 1, drift_waves, gpu, gpu.gemm);
+                const libraries::EquippedGpu& gpu, const OutOfStep& out_of_step = {}) {
+  return gemm_traffic(shape, kernel, resident, 1, out_of_step, gpu, gpu.gemm);
 }
 
 TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
@@ -292,12 +292,18 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   // mean.
   gpu.gemm.stride_drift = 0.01;
   gpu.gemm.stride_drift_most = 0.2;
-  const auto again = [&](double waves) {
-    return traffic(shape, kernel, 10, gpu, waves).loaded - traffic(shape, kernel, 10, gpu).loaded;
+  const auto again = [&](const OutOfStep& out_of_step) {
+    return traffic(shape, kernel, 10, gpu, out_of_step).loaded - traffic(shape, kernel, 10, gpu).loaded;
   };
-  EXPECT_NEAR(again(10), 9 * 1.28e6 * 0.1, 1);
+  EXPECT_NEAR(again({.waves = 10}), 9 * 1.28e6 * 0.1, 1);
   gpu.gemm.stride_drift_most = 0.1;
-  EXPECT_NEAR(again(10), 9 * 1.28e6 * 0.075, 1);
+  EXPECT_NEAR(again({.waves = 10}), 9 * 1.28e6 * 0.075, 1);
+  // Workgroups that are apart by half of a tile's time load as many panels meanwhile as the cache holds; those that are
+  // apart by three quarters load half a cache more.
+  gpu.gemm.stride_drift = 0;
+  gpu.gemm.stagger_reload = 0.04;
+  EXPECT_NEAR(again({.waves = 10, .apart = 0.5}), 0, 1);
+  EXPECT_NEAR(again({.waves = 10, .apart = 0.75}), 9 * 1.28e6 * 0.02, 1);
   // Stored lines leave less of the cache to loads.
   gpu.gemm.loaded_again = 0;
   gpu.l2.capacity = {4 * 0.704e6};

@@ -17,20 +17,25 @@ struct Side {
 };
 
 // Returns the share of the bytes that several workgroups load of one panel which is loaded again because workgroups
-// fall further behind in each of `waves` waves, up to the share of workgroups that are completely out of step.
-// `beyond`: bytes of the panels that exceed the cache / bytes of the cache. The share grows evenly, so its mean is
-// twice as large at the end, where it may have stayed at its limit for a while.
-double fallen_behind(const libraries::GemmLibrarySpec& library, double waves, double beyond) {
-  const double mean = library.stride_drift * waves * beyond, most = library.stride_drift_most;
-  return mean <= most / 2 ? mean : most * (1 - most / (4 * mean));
+// are out of step, up to the share of workgroups that are so completely. `beyond(bytes)`: by how much so many bytes
+// exceed the cache / bytes of the cache; `panels`: bytes of the panels of a wave. What workgroups of slower CUs load
+// again grows evenly, so it is twice its mean at the end, where it may have stayed at its limit for a while. What is
+// loaded while workgroups are apart must find room in the cache, too.
+template <class Beyond>
+double fallen_behind(const libraries::GemmLibrarySpec& library, const OutOfStep& out_of_step, double panels,
+                     const Beyond& beyond) {
+  const double mean = library.stride_drift * out_of_step.waves * beyond(panels), most = library.stride_drift_most;
+  const double drift = mean <= most / 2 ? mean : most * (1 - most / (4 * mean));
+  const double apart = out_of_step.apart > 0 ? library.stagger_reload * beyond(panels * out_of_step.apart) : 0;
+  return std::min(most, drift + apart);
 }
 
 // Returns the bytes that are loaded from memory if tiles follow one another along `inner`, in stripes. `wave`: number
 // of tiles that run at once. A stripe has as many tiles along `outer` as a wave fills, but at least the stripe of the
 // library; tiles that are left over belong to the other stripes. `requested`: bytes that all workgroups request from
-// the L2. `k_bytes`: bytes of all elements along k. `drift_waves`: see gemm_traffic().
+// the L2. `k_bytes`: bytes of all elements along k.
 double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double wave, double requested, double k_bytes,
-              double drift_waves, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+              const OutOfStep& out_of_step, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const double stripe = std::max(real(library.stripe), std::ceil(real(library.stripe_rows) / outer.tile));
   const double of_library = outer.tiles / std::max(1., std::floor(outer.tiles / std::min(wave, stripe)));
   const double in_column = std::min(outer.tiles, std::max(of_library, std::ceil(wave / inner.tiles)));
@@ -50,8 +55,11 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
   const double outer_again = (waves_of_stripe - 1) * outer_bytes * (1 - found(wave_bytes));
   const double shared = std::max(0., requested - stripes * inner_bytes - waves_of_stripe * outer_bytes);
   const double panels = wave_bytes / real(grid.parts);
-  const double beyond = 1 / memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{panels}) - 1;
-  const double again = library.loaded_again * (1 - found(panels)) + fallen_behind(library, drift_waves, beyond);
+  const auto beyond = [&](double bytes) {
+    return 1 / memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{bytes}) - 1;
+  };
+  const double again =
+      library.loaded_again * (1 - found(panels)) + fallen_behind(library, out_of_step, panels, beyond);
   const double shared_again = shared * std::min(1., again);
   return std::min(requested, outer_bytes + inner_bytes + inner_again + outer_again + shared_again);
 }
@@ -59,7 +67,8 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
 }  // namespace
 
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t blocks,
-                     double drift_waves, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+                     const OutOfStep& out_of_step, const machine::GpuSpec& gpu,
+                     const libraries::GemmLibrarySpec& library) {
   const TileGrid grid(shape, kernel);
   const double k_bytes = real(shape.k) * shape.element;
   const double wave = std::max(1., real(resident) / real(grid.parts));  // tiles of one part of k that run at once
@@ -72,10 +81,10 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
                       k_bytes;
   const double requested = traffic.requested / parts;
   // Clusters follow one another along n. Without clusters, tiles go in the direction in which the kernel loads less.
-  traffic.loaded = loaded(rows, columns, grid, wave, requested, k_bytes, drift_waves, gpu, library);
+  traffic.loaded = loaded(rows, columns, grid, wave, requested, k_bytes, out_of_step, gpu, library);
   if (kernel.cluster_size() == 1)
     traffic.loaded =
-        std::min(traffic.loaded, loaded(columns, rows, grid, wave, requested, k_bytes, drift_waves, gpu, library));
+        std::min(traffic.loaded, loaded(columns, rows, grid, wave, requested, k_bytes, out_of_step, gpu, library));
   // The part of B that the cache still holds when the next block begins is not loaded again.
   const double b = columns.size * k_bytes, block = b + rows.size * k_bytes;
   const double kept = b * std::min(1., memory::room_for_loads(gpu.l2, gpu.memory_side_cache).value / block);

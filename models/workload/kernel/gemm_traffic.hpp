@@ -13,10 +13,16 @@ struct Traffic {
   double loaded = 0;     // bytes that the L2 loads from memory
 };
 
+// How far the workgroups of a kernel whose tiles are fixed in advance get out of step.
+struct OutOfStep {
+  double waves = 0;  // in which workgroups of slower CUs fall further and further behind; 0: a counter hands out tiles
+  double apart = 0;  // how far they are apart besides, in the mean over the kernel, as a share of the time of a tile
+};
+
 // Returns the traffic of a GEMM of which `resident` workgroups run at the same time. The rows of C are computed in
-// `blocks` blocks, one after the other, and each block needs all of B. `drift_waves`: number of waves in which
-// workgroups fall further and further behind; 0 if a counter hands out the tiles.
+// `blocks` blocks, one after the other, and each block needs all of B.
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t blocks,
-                     double drift_waves, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
+                     const OutOfStep& out_of_step, const machine::GpuSpec& gpu,
+                     const libraries::GemmLibrarySpec& library);
 
 }  // namespace moire::kernel

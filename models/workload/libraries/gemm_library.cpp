@@ -172,6 +172,21 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
           "Share of the bytes that workgroups load again if they are out of step; the most that stride_drift adds")
       .range(0, 1)
       .or_default();
+  d.field("stagger_per_wave", &GemmLibrarySpec::stagger_per_wave,
+          "persistent_stride, tiles stored to other GPUs: how much further apart workgroups get in each wave, because "
+          "those that store first wait less for the links; as a multiple of the time in which the links take the tiles "
+          "of a wave")
+      .range(0, 10)
+      .or_default();
+  d.field("stagger_most", &GemmLibrarySpec::stagger_most,
+          "How far apart workgroups get by stagger_per_wave at most; as a multiple of the same time")
+      .range(0, 100)
+      .or_default();
+  d.field("stagger_reload", &GemmLibrarySpec::stagger_reload,
+          "Growth of loaded_again by stagger_per_wave; times the bytes by which the panels of the time that workgroups "
+          "are apart exceed the cache, over the cache; stride_drift_most limits it together with stride_drift")
+      .range(0, 1)
+      .or_default();
   d.field("choice", &GemmLibrarySpec::choice, "How the library chooses a kernel").or_default();
   d.check("tiles", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
     if (s.tiles.empty())
