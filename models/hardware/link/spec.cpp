@@ -14,6 +14,11 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
   d.field("copy_efficiency", &PortSpec::copy_efficiency,
           "Share of the raw bandwidth that the payload of DMA copies reaches; absent: payload_efficiency")
       .range(0.01, 1);
+  d.field("add_efficiency", &PortSpec::add_efficiency,
+          "Share of the raw bandwidth that the payload of bulk additions from CUs to peers' memory reaches; absent: "
+          "payload_efficiency")
+      .range(0.01, 1)
+      .optional();
   d.field("multicast_efficiency", &PortSpec::multicast_efficiency,
           "Share of the raw bandwidth that payload reaches when CUs store to all GPUs of the node at once and load "
           "sums over all of them, which the switch makes (NVLS); absent: the switch cannot do this")

@@ -19,6 +19,7 @@ struct PortSpec {
   BytesPerSecond link_bandwidth;
   double payload_efficiency = 1;          // payload share of the raw bandwidth for peer stores of CUs
   std::optional<double> copy_efficiency;  // the same for DMA engines; absent: as stores
+  std::optional<double> add_efficiency;   // the same for bulk additions of CUs; absent: as stores
   // The same for stores that the switch copies to all GPUs of the node, and for loads that it adds over all GPUs
   // (NVLS). Absent: the switch can do neither.
   std::optional<double> multicast_efficiency;

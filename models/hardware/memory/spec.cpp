@@ -102,6 +102,11 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
           "sectors; 2 means a read and a write")
       .range(1, 100)
       .or_default();
+  d.field("bulk_add_cost", &CacheSpec::bulk_add_cost,
+          "Bandwidth that bulk additions of 16-bit values to memory take (tiles added from the memory of a CU), relative "
+          "to reading the same bytes; 2 means a read and a write")
+      .range(2, 100)
+      .or_default();
   d.field("slices", &CacheSpec::slices,
           "Slices of the cache among which a hash of the address divides the lines. If a grid adds to few lines, the "
           "busiest slice has more of them than the mean, and the grid ends when this slice does; 1 means that this is "

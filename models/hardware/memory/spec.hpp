@@ -54,6 +54,7 @@ struct CacheSpec {
   Time hit_latency;
   Bytes line{128};
   double add_cost = 2;      // bandwidth that an addition in the cache takes, relative to a read of the same sectors
+  double bulk_add_cost = 2;  // the same per byte of 16-bit values that a copy engine of a CU adds in bulk
   std::int64_t slices = 1;  // a hash of the address divides the lines among them; 1: they always have equal loads
   double popular_cost = 1;  // bandwidth that a byte of the most popular row takes, relative to a byte of another row
   Bytes popular_row{0};     // shortest row with popular_cost; rows of half this length or less cost twice as much

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/tensor_parallel/spec.hpp"
@@ -29,6 +30,7 @@ struct Terms {
   FetchOrder fetch{};
   double element = 2;
   double buffered = 1;  // with store_beside: share of a tile that is stored while the next main loop runs
+  Time written{};  // from the end of a bulk store in shared memory until the L2 has answered
   Time fence{};
   std::uint32_t queue_pairs = 1;
   Rank neighbours = 1;  // GPUs of a node
@@ -161,7 +163,7 @@ class GemmBody final : public program::KernelBody {
   void fence_step(const TileOrder::Tile& tile, Phase& phase) const {
     if (piece(tile, 0) == nullptr) return;
     phase.kind = Phase::Kind::fence;
-    phase.duration = terms_.fence;
+    phase.duration = terms_.written + terms_.fence;
   }
   void signal_step(Rank rank, const TileOrder::Tile& tile, std::size_t number, Phase& phase) const {
     const Piece* const own = piece(tile, number);
@@ -218,18 +220,20 @@ class GemmBody final : public program::KernelBody {
   std::size_t pieces_;  // largest number of pieces of a row of tiles
 };
 
-// The second kernel. It sums the parts of a tile as soon as all of them have arrived. It begins with the tiles that the
+// The second kernel. It sums the parts of a tile as soon as all of them have arrived. However early they have arrived,
+// a workgroup loads the tile's flag before it loads the parts. It begins with the tiles that the
 // rank, as a relay, puts to other nodes; its own tiles follow. With add, remote atomics have already summed the parts
 // of the node, so this kernel waits for them and adds only the sums that other nodes have put.
 class SumBody final : public program::KernelBody {
  public:
   enum Shape : std::uint16_t { relayed, own };
 
-  SumBody(Terms terms, std::int64_t workgroups) : terms_(std::move(terms)), workgroups_(workgroups) {}
+  SumBody(Terms terms, std::int64_t workgroups, Time load_latency)
+      : terms_(std::move(terms)), workgroups_(workgroups), load_latency_(load_latency) {}
   std::int64_t workgroups(Rank rank) const override { return std::min(workgroups_, tiles(rank)); }
   bool turns(Rank by) const override { return terms_.turns(by); }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    std::int64_t number = workgroup + step / 3 * workgroups(rank);
+    std::int64_t number = workgroup + step / 4 * workgroups(rank);
     if (number >= tiles(rank)) return false;
     Rank place = 1;
     while (place < terms_.places() && number >= terms_.own_tiles(terms_.behind(rank, place)))
@@ -237,11 +241,14 @@ class SumBody final : public program::KernelBody {
     const Rank owner = terms_.behind(rank, place);  // the rank itself if place is the number of nodes
     const bool relays = place < terms_.places();
     const auto tile = static_cast<std::uint32_t>(number);
-    if (step % 3 == 0) {
+    if (step % 4 == 0) {
       phase.kind = Phase::Kind::wait;
       phase.flag = relays ? terms_.gathered_flag(rank, owner, tile) : terms_.flag(rank, tile, rank);
       phase.target = relays ? terms_.neighbours : terms_.parts();
-    } else if (step % 3 == 1) {
+    } else if (step % 4 == 1) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = load_latency_;
+    } else if (step % 4 == 2) {
       if (terms_.mover == Mover::add && (relays || terms_.places() == 1)) return true;
       phase.kind = Phase::Kind::work;
       phase.shape = relays ? relayed : own;
@@ -266,9 +273,16 @@ class SumBody final : public program::KernelBody {
 
   Terms terms_;
   std::int64_t workgroups_;
+  Time load_latency_;
 };
 
 constexpr double bytes_per_load = 16;  // of a thread
+
+// Instructions that a wavefront needs to add up its parts of a load and to store the sum. NVIDIA's profiler counted 227
+// on an H200 (reduce_kernel, validation/flux/kernels.cu), whether 1 or 8 parts are summed, because the loop over the
+// parts has a fixed length of 8.
+constexpr double sum_instructions = 227;
+constexpr double parts_of_a_loop = 8;
 
 // Returns the demands of adding up `summed` parts, per byte of the result.
 program::PhaseShape sum_shape(const builder::Builder& build, const char* name, std::int64_t summed,
@@ -276,12 +290,15 @@ program::PhaseShape sum_shape(const builder::Builder& build, const char* name, s
   program::PhaseShape shape;
   shape.name = name;
   shape.read = static_cast<double>(summed);
-  // The parts were written through the local L2, which still holds the most recent ones.
-  const double parts = result_bytes * shape.read;
-  shape.read_miss = 1 - memory::uniform_hit_ratio(build.gpu().l2, build.gpu().memory_side_cache, Bytes{parts});
+  // The parts were stored through the local L2, and are loaded in the order in which they were stored. An L2 that has
+  // no room for all of them has lost each part before it is loaded.
+  const Bytes parts{result_bytes * shape.read};
+  shape.read_miss = memory::uniform_hit_ratio(build.gpu().l2, build.gpu().memory_side_cache, parts) < 1 ? 1 : 0;
   shape.write = 1;
   shape.pipelined = false;
   shape.in_flight = Bytes{static_cast<double>(sum_resources.threads) * bytes_per_load * shape.read};
+  const double load = static_cast<double>(build.gpu().compute.wavefront) * bytes_per_load;
+  shape.instructions = sum_instructions * std::ceil(shape.read / parts_of_a_loop) / load;
   return shape;
 }
 
@@ -293,9 +310,15 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   // If every workgroup has one tile, two workgroups per CU hide the store of one behind the main loop of the other.
   if (own.schedule.value_or(build.system.software.gemm.schedule) == libraries::Schedule::one_tile)
     own.places_per_cu = 2;
+  const link::PortSpec& port = build.gpu().port;
+  const Rank neighbours = build.reach().peers() + 1;
+  if (spec.mover != Mover::pull && neighbours > 1) {
+    own.departures.share = 1 - 1 / static_cast<double>(neighbours);
+    own.departures.rate = port.link_bandwidth * (static_cast<double>(port.links) * port.payload_efficiency);
+  }
   Terms terms{.launch = fused_launch(spec, own, build, 0)};
   terms.ranks = ranks;
-  terms.neighbours = build.reach().peers() + 1;
+  terms.neighbours = neighbours;
   terms.mover = spec.mover;
   terms.order = spec.order;
   terms.fetch = spec.fetch;
@@ -303,6 +326,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   const libraries::TileSpec& tile = terms.launch.gemm.kernel.tile;
   const double tile_bytes = static_cast<double>(tile.m * tile.n) * terms.element;
   if (spec.store_buffer) terms.buffered = std::min(1., spec.store_buffer->value / tile_bytes);
+  terms.written = build.gpu().l2.hit_latency;
   terms.fence = build.gpu().port.fence;
   if (build.system.node.nic) terms.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
 
@@ -327,9 +351,11 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   add.name = "add";
   add.read = 1;
   add.read_miss = store.write_miss;
+  add.l2_extra = std::max(0., build.gpu().l2.bulk_add_cost - add.read - add.write);
   program::PhaseShape& add_to_peer = kernel.shapes[GemmBody::add_to_peer];
   add_to_peer = to_peer;
   add_to_peer.name = "add to peer";
+  add_to_peer.peer_write_cost = port.payload_efficiency / port.add_efficiency.value_or(port.payload_efficiency);
   program::PhaseShape& fetch = kernel.shapes[GemmBody::fetch];
   fetch.name = "fetch";
   fetch.peer_read = 1;
@@ -357,7 +383,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   const std::int64_t own_parts = spec.mover == Mover::add ? terms.places() : terms.parts();
   sum.shapes = {sum_shape(build, "relay", terms.neighbours, result), sum_shape(build, "sum", own_parts, result)};
   const std::int64_t workgroups = spec.sum_workgroups > 0 ? spec.sum_workgroups : build.cus();
-  sum.body = std::make_shared<SumBody>(terms, workgroups);
+  sum.body = std::make_shared<SumBody>(terms, workgroups, build.gpu().hbm.unloaded_latency);
   build.queue.operations.emplace_back(std::move(sum));
 }
 
