@@ -33,11 +33,12 @@ struct PortSpec {
   // holds for full packets.
   Bytes packet{128};
   Bytes header{0};
-  Time store_latency;              // from the issue of a store until it is visible at the peer, over an idle link
-  Bytes store_window_per_cu;       // bytes of peer stores that one CU can have in flight
-  Time store_return;               // from a store's arrival at the peer until its workgroup knows (for its fence)
-  Time fence;                      // time of a system-wide fence with no stores in flight
-  // A kernel's first fence on a GPU takes at least this time, and no fence of the kernel ends before it. Absent: `fence`.
+  Time store_latency;         // from the issue of a store until it is visible at the peer, over an idle link
+  Bytes store_window_per_cu;  // bytes of peer stores that one CU can have in flight
+  Time store_return;          // from a store's arrival at the peer until its workgroup knows (for its fence)
+  Time fence;                 // time of a system-wide fence with no stores in flight
+  // A kernel's first fence on a GPU takes at least this time, and no fence of the kernel ends before it. Absent:
+  // `fence`.
   std::optional<Time> first_fence;
   std::optional<Time> kernel_end;  // how much longer a kernel that stored to peers takes to end; absent: store_latency
   static void describe(config::Describer<PortSpec>& d);

@@ -102,9 +102,10 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
           "sectors; 2 means a read and a write")
       .range(1, 100)
       .or_default();
-  d.field("bulk_add_cost", &CacheSpec::bulk_add_cost,
-          "Bandwidth that bulk additions of 16-bit values to memory take (tiles added from the memory of a CU), relative "
-          "to reading the same bytes; 2 means a read and a write")
+  d.field(
+       "bulk_add_cost", &CacheSpec::bulk_add_cost,
+       "Bandwidth that bulk additions of 16-bit values to memory take (tiles added from the memory of a CU), relative "
+       "to reading the same bytes; 2 means a read and a write")
       .range(2, 100)
       .or_default();
   d.field("slices", &CacheSpec::slices,

@@ -58,8 +58,7 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
   const auto beyond = [&](double bytes) {
     return 1 / memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{bytes}) - 1;
   };
-  const double again =
-      library.loaded_again * (1 - found(panels)) + fallen_behind(library, out_of_step, panels, beyond);
+  const double again = library.loaded_again * (1 - found(panels)) + fallen_behind(library, out_of_step, panels, beyond);
   const double shared_again = shared * std::min(1., again);
   return std::min(requested, outer_bytes + inner_bytes + inner_again + outer_again + shared_again);
 }

@@ -30,7 +30,7 @@ struct Terms {
   FetchOrder fetch{};
   double element = 2;
   double buffered = 1;  // with store_beside: share of a tile that is stored while the next main loop runs
-  Time written{};  // from the end of a bulk store in shared memory until the L2 has answered
+  Time written{};       // from the end of a bulk store in shared memory until the L2 has answered
   Time fence{};
   std::uint32_t queue_pairs = 1;
   Rank neighbours = 1;  // GPUs of a node

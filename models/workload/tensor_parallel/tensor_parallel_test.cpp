@@ -217,6 +217,77 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
   }
 }
 
+const program::Kernel& kernel_of(const Built& built, std::size_t number) {
+  return std::get<program::Kernel>(built.program->queues[0].operations[number]);
+}
+
+Built stored(const EquippedSystem& system, const std::string& keys) {
+  return build("gemm_reduce_scatter: {schedule: fused, store_beside: false, " + keys + "}", system);
+}
+
+// The second kernel loads the flag of a tile even if all parts have arrived. Its loop has eight parts, of which a rank
+// needs as many as there are ranks: nine ranks need a second loop.
+TEST(GemmReduceScatter, AddsUpPartsByInstructions) {
+  const std::string product = "gemm: {m: 2304, n: 512, k: 2304}";
+  for (const Rank ranks : {2, 8, 9}) {
+    EquippedSystem system = example_equipped(ranks);
+    const double parts_bytes = 2304. * 512 * 2;
+    for (const double share : {0.9, 1.1}) {
+      system.node.gpu.l2.capacity = {parts_bytes * share};
+      system.node.gpu.l2.partitions = 1;
+      const Built built = stored(system, product);
+      const program::PhaseShape& sum = kernel_of(built, 1).shapes[1];
+      EXPECT_DOUBLE_EQ(sum.read, ranks);
+      EXPECT_DOUBLE_EQ(sum.instructions, (ranks > 8 ? 2 : 1) * 227. / (system.node.gpu.compute.wavefront * 16));
+      // In the order in which parts were stored, a cache that is a little too small has lost all of them.
+      EXPECT_EQ(sum.read_miss, share < 1 ? 1 : 0);
+    }
+    const Built built = stored(system, product);
+    Phase phase;
+    ASSERT_TRUE(kernel_of(built, 1).body->phase(0, 0, 1, phase));
+    EXPECT_EQ(phase.kind, Phase::Kind::delay);
+    EXPECT_EQ(phase.duration.ps, system.node.gpu.hbm.unloaded_latency.ps);
+  }
+}
+
+TEST(GemmReduceScatter, BulkAdditionsHaveTheirOwnCosts) {
+  EquippedSystem system = example_equipped(2);
+  system.node.gpu.l2.bulk_add_cost = 7;
+  system.node.gpu.port.payload_efficiency = 0.8;
+  const std::string keys = "mover: add, gemm: {m: 512, n: 512, k: 512}";
+  EXPECT_DOUBLE_EQ(kernel_of(stored(system, keys), 0).shapes[4].peer_write_cost, 1);
+  system.node.gpu.port.add_efficiency = 0.5;
+  const Built built = stored(system, keys);
+  const program::Kernel& kernel = kernel_of(built, 0);
+  const program::PhaseShape& add = kernel.shapes[3];
+  EXPECT_DOUBLE_EQ(add.read + add.write + add.l2_extra, 7);
+  EXPECT_DOUBLE_EQ(kernel.shapes[4].peer_write_cost, 1.6);
+}
+
+// Slow links bring workgroups apart, so that they load more from memory, whatever the mover that stores. Tiles that are
+// pulled leave nobody waiting.
+TEST(GemmReduceScatter, StoresToPeersBringWorkgroupsApart) {
+  EquippedSystem system = example_equipped(4);
+  system.software.gemm.stride_drift_most = 0.25;
+  system.software.gemm.stagger_per_wave = 0.5;
+  system.software.gemm.stagger_most = 5;
+  system.node.gpu.l2.capacity = {1e6};
+  const auto missed = [&](const char* mover, double reload) {
+    system.software.gemm.stagger_reload = reload;
+    return kernel_of(stored(system, fmt::format("mover: {}, gemm: {{m: 4096, n: 4096, k: 16384, schedule: "
+                                                "persistent_stride}}",
+                                                mover)),
+                     0)
+        .shapes[0]
+        .read_miss;
+  };
+  for (const char* mover : {"store", "add"}) EXPECT_GT(missed(mover, 0.1), missed(mover, 0) + 0.01);
+  EXPECT_DOUBLE_EQ(missed("pull", 0.1), missed("pull", 0));
+  const double slow = missed("store", 0.01);
+  system.node.gpu.port.link_bandwidth = system.node.gpu.port.link_bandwidth * 1000;
+  EXPECT_LT(missed("store", 0.01), slow);
+}
+
 // Every rank gets the rows of every other rank once, and every wait ends.
 TEST(AllGatherGemm, EveryRowComesOnce) {
   for (const Case& one : cases()) {
