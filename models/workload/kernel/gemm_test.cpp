@@ -331,7 +331,7 @@ TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
   const GemmShape shape{640, 640, 1000, 2};
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
   const auto loaded = [&](std::int64_t blocks) {
-    return gemm_traffic(shape, kernel, 100, blocks, 0, gpu, gpu.gemm).loaded;
+    return gemm_traffic(shape, kernel, 100, blocks, {}, gpu, gpu.gemm).loaded;
   };
   EXPECT_NEAR(loaded(5), 2 * 1.28e6, 1) << "both operands stay in the L2 of 1 GB";
   gpu.l2.capacity = {20e3};  // enough for hardly any of B
