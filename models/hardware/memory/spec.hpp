@@ -53,11 +53,11 @@ struct CacheSpec {
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
-  double add_cost = 2;      // bandwidth that an addition in the cache takes, relative to a read of the same sectors
+  double add_cost = 2;       // bandwidth that an addition in the cache takes, relative to a read of the same sectors
   double bulk_add_cost = 2;  // the same per byte of 16-bit values that a copy engine of a CU adds in bulk
-  std::int64_t slices = 1;  // a hash of the address divides the lines among them; 1: they always have equal loads
-  double popular_cost = 1;  // bandwidth that a byte of the most popular row takes, relative to a byte of another row
-  Bytes popular_row{0};     // shortest row with popular_cost; rows of half this length or less cost twice as much
+  std::int64_t slices = 1;   // a hash of the address divides the lines among them; 1: they always have equal loads
+  double popular_cost = 1;   // bandwidth that a byte of the most popular row takes, relative to a byte of another row
+  Bytes popular_row{0};      // shortest row with popular_cost; rows of half this length or less cost twice as much
   // Bytes that the CUs of a group have requested from the cache and not received yet, under full load. If another CU of
   // the group requests one of these lines, it gets the line from the same answer, which takes no bandwidth of the
   // cache.
