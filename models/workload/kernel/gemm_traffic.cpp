@@ -17,7 +17,7 @@ struct Side {
 };
 
 // Returns the share of the bytes that several workgroups load of one panel which is loaded again because workgroups
-// are out of step, up to the share of workgroups that are so completely. `beyond(bytes)`: by how much so many bytes
+// are out of step, up to the share of those that are completely out of step. `beyond(bytes)`: by how much so many bytes
 // exceed the cache / bytes of the cache; `panels`: bytes of the panels of a wave. What workgroups of slower CUs load
 // again grows evenly, so it is twice its mean at the end, where it may have stayed at its limit for a while. What is
 // loaded while workgroups are apart must find room in the cache, too.

@@ -84,10 +84,10 @@ struct GemmLibrarySpec {
   // as large as the cache; and of workgroups that are completely out of step.
   double stride_drift = 0;
   double stride_drift_most = 0;
-  // persistent_stride, tiles that are stored to other GPUs: workgroups that store first find the links idle and wait
-  // less than the others, in every wave. How far they get apart by this, per wave and at most, as multiples of the time
-  // in which the links take the tiles of a wave; and the share of the same loads that is loaded again where the panels
-  // that are loaded meanwhile are twice as large as the cache.
+  // persistent_stride, tiles that are stored to other GPUs: in every wave, the workgroups that store first find the
+  // links idle, and wait less than the others. The first two values say how far workgroups get apart by this in each
+  // wave, and how far at most, as multiples of the time in which the links take the tiles of a wave. The third is the
+  // share of the loads above that is loaded again if the panels of this time are twice as large as the cache.
   double stagger_per_wave = 0;
   double stagger_most = 0;
   double stagger_reload = 0;
