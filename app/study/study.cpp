@@ -68,6 +68,25 @@ Simulated simulated_of(const ChildEnd& end) {
   return simulated;
 }
 
+// To start a child takes as long as to simulate a short kernel, so short studies in a row share a child. Returns the
+// first study of each child, and the number of studies.
+std::vector<std::size_t> first_of_children(const std::vector<const PreparedStudy*>& studies, std::size_t at_once) {
+  constexpr std::size_t most_studies = 16;
+  constexpr double most_steps = 1e5;  // of workgroups in a child with several studies
+  const std::size_t share = std::max<std::size_t>(1, studies.size() / (4 * at_once));
+  std::vector<std::size_t> firsts;
+  double steps = 0;
+  for (std::size_t i = 0; i < studies.size(); ++i) {
+    steps += studies[i]->steps.front();
+    const bool full = firsts.empty() || steps > most_steps || i - firsts.back() >= std::min(most_studies, share);
+    if (!full) continue;
+    firsts.push_back(i);
+    steps = studies[i]->steps.front();
+  }
+  firsts.push_back(studies.size());
+  return firsts;
+}
+
 std::exception_ptr first_failure(const std::vector<ChildEnd>& ends, const StudyResult& result) {
   std::optional<std::size_t> first;
   for (std::size_t number = 0; number < ends.size(); ++number) {
@@ -122,14 +141,25 @@ std::vector<std::filesystem::path> timeline_paths(const std::filesystem::path& g
 
 std::vector<RunResult> run_all(const std::vector<const PreparedStudy*>& studies, std::size_t at_once,
                                const std::function<void(std::size_t)>& begin, const std::function<void()>& tick) {
+  const std::vector<std::size_t> firsts = first_of_children(studies, at_once);
   std::vector<std::function<std::string()>> works;
-  for (const PreparedStudy* study : studies)
-    works.emplace_back([study] { return packed(simulate_whole(*study, 0, nullptr)); });
+  for (std::size_t child = 0; child + 1 < firsts.size(); ++child) {
+    works.emplace_back([&studies, first = firsts[child], last = firsts[child + 1]] {
+      std::vector<Simulated> all;
+      for (std::size_t i = first; i < last; ++i) all.push_back(simulate_whole(*studies[i], 0, nullptr));
+      return packed(all);
+    });
+  }
   std::vector<RunResult> results;
-  for (const ChildReport& report : run_in_children(works, at_once, begin, tick)) {
-    Simulated simulated = simulated_of(report);
-    add_overlap(studies[results.size()]->scenario, simulated, simulated);
-    results.push_back(std::move(simulated.result));
+  for (const ChildReport& report : run_in_children(
+           works, at_once, [&](std::size_t child) { begin(firsts[child]); }, tick)) {
+    auto all = unpacked<std::vector<Simulated>>(report.text);
+    for (Simulated& simulated : all) {
+      simulated.result.stats.wall_seconds = report.wall_seconds / static_cast<double>(all.size());
+      simulated.result.stats.peak_memory_bytes = report.peak_memory_bytes;
+      add_overlap(studies[results.size()]->scenario, simulated, simulated);
+      results.push_back(std::move(simulated.result));
+    }
   }
   return results;
 }

@@ -60,9 +60,9 @@ struct StudyOptions {
 // runs give the same file name, a number is added: "out.a_b.pftrace", "out.a_b_2.pftrace".
 std::vector<std::filesystem::path> timeline_paths(const std::filesystem::path& given, const Scenario& scenario);
 
-// Simulates the only run of each study in a child process, at most `at_once` in parallel. Returns the results in the
-// order of the studies, or throws the first failure. Calls `begin` with the index of each study that starts, and `tick`
-// a few times per second.
+// Simulates the only run of each study in child processes, at most `at_once` in parallel; short studies share a child.
+// Returns the results in the order of the studies, or throws the first failure. Calls `begin` with the index of the
+// first study of each child that starts, and `tick` a few times per second.
 std::vector<RunResult> run_all(const std::vector<const PreparedStudy*>& studies, std::size_t at_once,
                                const std::function<void(std::size_t)>& begin, const std::function<void()>& tick);
 
