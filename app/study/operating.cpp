@@ -70,6 +70,7 @@ PreparedRun at_clock(const PreparedRun& run, double share) {
   PreparedRun at = run;
   auto system = std::make_shared<libraries::EquippedSystem>(*run.system);
   system->operate_at(share);
+  system->repeated = run.operating->repeats();
   at.system = std::move(system);
   at.machine = nullptr;
   return at;
@@ -77,7 +78,8 @@ PreparedRun at_clock(const PreparedRun& run, double share) {
 
 PreparedRun held_at_clock(const PreparedRun& run, double share) {
   PreparedRun held = run;
-  held.operating = OperatingPoint{.kind = Kind::clock, .clock = run.system->node.gpu.compute.clock * share};
+  held.operating = OperatingPoint{
+      .kind = Kind::clock, .clock = run.system->node.gpu.compute.clock * share, .held = run.operating->repeats()};
   return held;
 }
 

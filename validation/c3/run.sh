@@ -6,12 +6,13 @@
 #   c3_codecs.csv, c3_codecs_held_out.csv  ZFP beside collectives: every pair of codec_grid*.csv by codec_strategies.csv
 #   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that occupy SMs
 #   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
+#   after_load.measurements.csv     the clock while a GEMM begins, loads and reads, right after 100 ms of a GEMM
 #   c3_kernels.csv                  the kernels that the pairs launch
 #   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
 #                                   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--zfp DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2, 4 or 8 (default: all), or 1 for isolated, clock and kernels; parts: pairs, held_out, loaded,
-#   loaded_held_out, codecs, isolated, clock, kernels, choices
+#   N 2, 4 or 8 (default: all), or 1 for isolated, clock, after_load and kernels; parts: pairs, held_out, loaded,
+#   loaded_held_out, codecs, isolated, clock, after_load, kernels, choices
 #   --zfp: sources of ZFP (github.com/LLNL/zfp), without which the part codecs is skipped
 #   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
 #   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
@@ -23,18 +24,18 @@ nccl_direct=0
 rounds=19
 seconds=150
 zfp=
-only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,clock,kernels,choices
+only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,clock,after_load,kernels,choices
 . "$here/../common/measuring.sh"
 options nccl-direct zfp "$@"
 configure=${zfp:+-DZFP_SOURCE=$zfp}
 need nvcc cmake nvidia-smi
-build_programs c3_clock c3_pairs c3_isolated c3_kernels c3_choices
+build_programs c3_after_load c3_clock c3_pairs c3_isolated c3_kernels c3_choices
 
 grids=$here/../h200x4
 part() { # the arguments are those of run()
   wanted "$1" || return
   case $1 in
-    isolated | clock)
+    isolated | clock | after_load)
       header "$3" "validation/c3/run.sh --gpus $gpus$([ "$nccl_direct" = 0 ] || echo ' --nccl-direct') ($1)"
       ;;
     *) rm -f "$3" ;;
@@ -44,6 +45,7 @@ part() { # the arguments are those of run()
 strategies=$grids/c3_strategies.csv
 part isolated 120 "$out/c3_isolated.measurements.csv" c3_isolated --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv"
 part clock 60 "$out/clock.measurements.csv" c3_clock
+part after_load 60 "$out/after_load.measurements.csv" c3_after_load
 part pairs $((seconds + 90)) "$out/c3.csv" c3_pairs --grid "$grids/c3_grid.csv" --strategies "$strategies" \
   --rounds "$rounds" --seconds "$seconds"
 part held_out $((seconds + 90)) "$out/c3_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \

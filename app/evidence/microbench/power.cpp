@@ -25,6 +25,7 @@ Loop loop_on(const libraries::EquippedSystem& system, const Parameters& paramete
   loop.system.nodes = 1;
   loop.system.node.gpus = gpus;
   loop.system.operate_at(amount(parameters, "clock_mhz") * 1e6 / system.node.gpu.compute.clock.value);
+  loop.system.repeated = true;
   loop.program.queues.push_back(queue("main", {}));
   return loop;
 }

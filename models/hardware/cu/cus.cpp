@@ -85,6 +85,8 @@ const part::Declaration& declaration() {
                   {"gpu.compute.load_per_group", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
                   {"gpu.compute.launch_interval", "gpu.compute.clock", -1,
                    "the clock cycles between two launches stay the same"},
+                  {"gpu.compute.load_path", "gpu.compute.clock", -1,
+                   "the clock cycles of a load in a CU stay the same"},
                   {"gpu.compute.ports", "gpu.compute.cus", 1,
                    "the pattern is repeated or cut to match the number of CUs"}},
       .timeline = {{program::SpanKind::workgroup, "CUs", "CU"}}};

@@ -14,6 +14,8 @@ constexpr double clock_step = 0.01;
 // Corrections of a clock in one instant. A clock that falls lowers the traffic of the memory, which raises the clock by
 // less than a third as much, so that two corrections leave less than a step.
 constexpr int most_corrections = 2;
+// Dips of less than this share of clock_dip_time are shorter than the stores between two waves of tiles.
+constexpr double least_dip = 0.1;
 // Power of less than this many CUs is a rounding error.
 constexpr double no_power = 1e-9;
 
@@ -27,6 +29,26 @@ void PhaseRunner::mark_clock(std::uint32_t number) {
   clock.touched = true;
 }
 
+// Matrix arithmetic begins on a GPU that was without. The regulator of the voltage answers this step of the power after
+// clock_dip_delay and for clock_dip_time, or for as long as the GPU was without matrix arithmetic.
+void PhaseRunner::expect_dip(std::uint32_t number) {
+  Clock& clock = clocks_[number];
+  if (!dips_) return;
+  const Time now = site_.loop().now();
+  const Time without = clock.ended ? std::min(now - *clock.ended, compute_.clock_dip_time) : compute_.clock_dip_time;
+  if (without.seconds() < least_dip * compute_.clock_dip_time.seconds()) return;
+  const Time until = now + compute_.clock_dip_delay + compute_.clock_dip_time;
+  clock.dips.push_back({until - without, until});
+  for (const Time change : {clock.dips.back().from, until})
+    site_.loop().calendar().schedule(change, after_sharing_, number);
+}
+
+bool PhaseRunner::dips(Clock& clock) {
+  const Time now = site_.loop().now();
+  std::erase_if(clock.dips, [&](const Dip& dip) { return dip.until <= now; });
+  return std::ranges::any_of(clock.dips, [&](const Dip& dip) { return dip.from <= now; });
+}
+
 // A workgroup on `unit` begins a phase (sign 1) or ends it (-1). Workgroups of one CU take turns on its arithmetic
 // units, so together they draw at most the power of one CU (1).
 void PhaseRunner::add_power(Unit& unit, std::uint32_t number, const program::PhaseShape& shape, int sign) {
@@ -35,7 +57,11 @@ void PhaseRunner::add_power(Unit& unit, std::uint32_t number, const program::Pha
   unit.power += sign * shape.power;
   clock.power += std::min(1.0, unit.power) - before;
   const bool matrix = shape.flop > 0 && shape.unit == program::Arithmetic::matrix_16bit;
-  if (matrix) clock.matrix += static_cast<std::uint32_t>(sign);
+  if (matrix) {
+    if (clock.matrix == 0) expect_dip(number);
+    clock.matrix += static_cast<std::uint32_t>(sign);
+    if (clock.matrix == 0) clock.ended = site_.loop().now();
+  }
   // Any phase may change the traffic of the memory, which matters while matrix arithmetic is at work.
   if (matrix || clock.power > no_power) mark_clock(number);
 }
@@ -69,12 +95,14 @@ double PhaseRunner::memory_traffic(std::uint32_t number) {
 // Returns the clock for the present power, as a fraction of the highest clock. A clock below the highest clock is a
 // multiple of clock_step. It changes only if it is off by clock_step or more, or if it can be the highest clock again.
 double PhaseRunner::clock_now(std::uint32_t number) {
-  const Clock& clock = clocks_[number];
+  Clock& clock = clocks_[number];
   if (clock.power <= no_power) return 1;
   // A CU of a GPU with a lower clock draws less, so that a byte draws more in comparison.
   const double own_clock = part::Uneven::share(site_.uneven().clock, number % site_.ranks());
   const double memory = byte_power_ > 0 ? byte_power_ / own_clock * memory_traffic(number) : 0;
-  const double exact = clock_share(compute_, clock.power + memory);
+  double exact = clock_share(compute_, clock.power + memory);
+  if (!clock.dips.empty() && dips(clock))
+    exact = std::min(exact, 1 - compute_.clock_dip * clock.power / static_cast<double>(cus_));
   const double steps = std::round(exact / clock_step);
   const double share = exact == 1 || steps == 0 ? exact : clock_step * steps;
   return share < 1 && std::abs(exact - clock.share) < clock_step ? clock.share : share;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,8 @@ using part::ShapeId;
 class PhaseRunner : public part::Phases, public core::Settler, public core::EventSink {
  public:
   // `byte_power`: power of a byte per second of memory traffic, relative to that of a CU with dense matrix arithmetic
-  // on random data; 0: not known.
-  PhaseRunner(part::Site& site, const CuArraySpec& compute, double byte_power);
+  // on random data; 0: not known. `repeated`: SystemSpec::repeated.
+  PhaseRunner(part::Site& site, const CuArraySpec& compute, double byte_power, bool repeated);
 
   ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue) override;
   void start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount, core::EventSink& sink,
@@ -87,6 +88,10 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double told = -1;  // value for the load of its CUs: CuLoad::port_share for a port, group_in_flight for a group
     bool changed = false;
   };
+  // A time in which the clock is lower because matrix arithmetic has begun (CuArraySpec::clock_dip).
+  struct Dip {
+    Time from, until;
+  };
   // The clock of a GPU, which matrix arithmetic lowers.
   struct Clock {
     double power = 0;            // sum over the GPU's CUs of min(1, Unit::power)
@@ -94,8 +99,10 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     std::uint32_t matrix = 0;    // workgroups that do matrix arithmetic, of whatever digits
     bool beside_matrix = false;  // told to its classes: there are such workgroups
     bool changed = false;
-    bool touched = false;  // in touched_clocks_
-    int corrections = 0;   // in this instant, because the memory's load is another than before
+    bool touched = false;       // in touched_clocks_
+    int corrections = 0;        // in this instant, because the memory's load is another than before
+    std::optional<Time> ended;  // when the last matrix arithmetic ended
+    std::vector<Dip> dips;      // not yet over
   };
   // Runs after the sharing law is solved, so that it sees the traffic of the memory in this instant.
   struct AfterSharing final : core::Settler, core::EventSink {
@@ -158,6 +165,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void share_paths();
   void add_power(Unit& unit, std::uint32_t clock, const program::PhaseShape& shape, int sign);
   void mark_clock(std::uint32_t clock);
+  void expect_dip(std::uint32_t clock);
+  bool dips(Clock& clock);
   double memory_traffic(std::uint32_t clock);
   double clock_now(std::uint32_t clock);
   void set_clocks();
@@ -193,6 +202,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::uint32_t cus_;
   bool own_cus_;    // every queue has its own CUs
   bool own_clock_;  // every queue has its own clocks
+  bool dips_;       // the clock dips when matrix arithmetic begins
   bool by_age_;     // older workgroups of a CU get larger shares of its arithmetic
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape

@@ -477,6 +477,64 @@ TEST(BesideMatrix, OtherWorkHasALowerClock) {
   EXPECT_NEAR(run.ends.at(1), 1250, 1e-3) << "three quarters of the work in the first us, the rest at the full clock";
 }
 
+// 8 CUs at 1 GHz, whose matrix arithmetic could run at 2 GHz: an operating point. A tile takes 5 us.
+class DipTest : public ::testing::Test, public core::EventSink {
+ protected:
+  // Returns when the tiles of `cus` CUs end that begin at 0, or at the end of other tiles and `pause` later.
+  double ends(Seat cus, double pause_us = -1) {
+    loop = std::make_unique<core::RunLoop>();
+    machine = machine::build_or_throw(system, *loop);
+    tile = machine->service<part::Phases>().add_shape(
+        {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}}, 0);
+    pause = pause_us;
+    all = running = cus;
+    begin();
+    loop->run();
+    return loop->now().us();
+  }
+  void begin() {
+    for (Seat seat = 0; seat < all; ++seat)
+      machine->service<part::Phases>().start(seat, 0, seat, tile, 0, 25e6, *this, seat);
+  }
+  void fire(std::uint64_t seat) override {
+    if (seat == again) return begin();
+    machine->service<part::Phases>().leave(static_cast<Seat>(seat));
+    if (--running > 0 || pause < 0) return;
+    loop->calendar().schedule(loop->now() + Time::from_us(pause), *this, again);
+    running = all;
+    pause = -1;
+  }
+  static machine::SystemSpec dipping() {
+    machine::SystemSpec made = clocked(2e9);
+    made.node.gpu.compute.clock_dip = 0.2;
+    made.node.gpu.compute.clock_dip_delay = Time::from_us(1);
+    made.node.gpu.compute.clock_dip_time = Time::from_us(2);
+    return made;
+  }
+  static constexpr std::uint64_t again = 100;
+  machine::SystemSpec system = dipping();
+  std::unique_ptr<core::RunLoop> loop;
+  std::unique_ptr<machine::Machine> machine;
+  ShapeId tile = 0;
+  Seat all = 0, running = 0;
+  double pause = -1;
+};
+
+TEST_F(DipTest, TheClockDipsWhenMatrixArithmeticHasBegun) {
+  EXPECT_NEAR(ends(8), 5 + 0.2 * 2, 1e-6);
+  EXPECT_NEAR(ends(4), 5 + 0.1 * 2, 1e-6) << "half of the power";
+  system.node.gpu.compute.matrix_clock = {1e9};
+  EXPECT_NEAR(ends(8), 5, 1e-6) << "at the full clock, matrix_clock contains the dip";
+}
+
+TEST_F(DipTest, AsLongAsTheGpuWasWithoutMatrixArithmetic) {
+  EXPECT_NEAR(ends(8, 0), 10 + 0.2 * 2, 1e-6) << "other matrix arithmetic before";
+  EXPECT_NEAR(ends(8, 1), 10 + 0.2 * 2 + 1 + 0.2 * 1, 1e-6);
+  EXPECT_NEAR(ends(8, 7), 10 + 0.2 * 2 + 7 + 0.2 * 2, 1e-6);
+  system.repeated = true;
+  EXPECT_NEAR(ends(8), 5, 1e-6) << "the run before ended with matrix arithmetic";
+}
+
 TEST_F(ClockTest, SlowsWhoLoadsToo) {
   const program::PhaseShape load{.name = "load", .read = 1, .in_flight = {40e3}};
   EXPECT_DOUBLE_EQ(

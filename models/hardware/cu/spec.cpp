@@ -80,6 +80,17 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "matrix_efficiency is the rate at this clock")
       .range(0.1, 1)
       .or_default();
+  d.field("clock_dip", &CuArraySpec::clock_dip,
+          "Share by which the clock falls for a while after matrix arithmetic has begun on all CUs, at an operating "
+          "point below `matrix_clock`, which contains this effect; 0 means that it was not measured")
+      .range(0, 0.5)
+      .or_default();
+  d.field("clock_dip_delay", &CuArraySpec::clock_dip_delay, "Time from the begin of matrix arithmetic to this dip")
+      .or_default();
+  d.field(
+       "clock_dip_time", &CuArraySpec::clock_dip_time,
+       "Duration of the dip; if the GPU was without matrix arithmetic for a shorter time before, the dip lasts as long")
+      .or_default();
   d.field(
        "issue_per_clock", &CuArraySpec::issue_per_clock,
        "Wavefront instructions that a CU issues per clock, for kernels that state their instructions; absent: no limit")
@@ -114,6 +125,11 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "Bytes per second that one wavefront can load in a batch that it waits for, in addition to the latency; "
           "absent: the batch moves at load_store_per_cu")
       .positive()
+      .optional();
+  d.field(
+       "load_path", &CuArraySpec::load_path,
+       "Part of l2.hit_latency and hbm.unloaded_latency that follows the clock of an operating point; absent: all of "
+       "l2.hit_latency, and nothing of hbm.unloaded_latency")
       .optional();
   d.field(
        "clocks_per_row", &CuArraySpec::clocks_per_row,
@@ -176,6 +192,7 @@ CuArraySpec CuArraySpec::at_clock(double share) const {
   if (load_per_wavefront) slow.load_per_wavefront = *load_per_wavefront * share;
   if (load_per_group) slow.load_per_group = *load_per_group * share;
   slow.launch_interval = Time::from_seconds(launch_interval.seconds() / share);
+  if (load_path) slow.load_path = Time::from_seconds(load_path->seconds() / share);
   return slow;
 }
 

@@ -52,6 +52,11 @@ struct CuArraySpec {
   // While any CU does matrix arithmetic, the clock at which all CUs load and do other arithmetic, relative to the clock
   // of the matrix rate. (matrix_16bit x matrix_efficiency holds at this lower clock.)
   double clock_beside_matrix = 1;
+  // At an operating point below matrix_clock: by how much the clock falls after matrix arithmetic has begun, how long
+  // after, and for how long.
+  double clock_dip = 0;
+  Time clock_dip_delay;
+  Time clock_dip_time;
   Bytes bytes_in_flight_per_cu;
   // Number of CUs behind each port to the memory system, in the order of the CUs (H200: CPCs of three and of two TPCs).
   // A port may serve CUs of several groups. Empty: no port limits its CUs.
@@ -61,6 +66,9 @@ struct CuArraySpec {
   BytesPerSecond load_store_per_cu;              // load rate of one CU
   // Load rate of a wavefront that waits for a batch of loads. Absent: load_store_per_cu / wavefronts of the workgroup.
   std::optional<BytesPerSecond> load_per_wavefront;
+  // Part of the latency of every load, hit or miss, that grows as the clock falls at an operating point; absent: the
+  // whole latency of a hit.
+  std::optional<Time> load_path;
   // Clocks in which a CU requests one random row, however short the row is; absent: only its bytes count.
   std::optional<double> clocks_per_row;
   double store_cost = 1;                  // CU time per stored byte, relative to a loaded byte

@@ -21,6 +21,10 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
   d.field("completion", &DmaSpec::completion,
           "Time from the last byte of a copy until a kernel behind it in its queue can see its end")
       .or_default();
+  d.field("flag_command", &DmaSpec::flag_command,
+          "Time from the last byte of a copy until a command behind it in its queue has written a flag, on GPUs whose "
+          "queues poll (host.poll_interval)")
+      .or_default();
   d.field("local_command", &DmaSpec::local_command,
           "If the driver copies within the GPU by a kernel: time from such a copy reaching the head of its queue until "
           "its first byte moves; absent: a DMA engine does these copies");

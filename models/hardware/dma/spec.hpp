@@ -25,7 +25,8 @@ struct DmaSpec {
   Time first_command;
   Time next_command;
   std::optional<Time> switch_command{};
-  Time completion{};  // from a copy's last byte until kernels after the copy in its queue can see its end
+  Time completion{};    // from a copy's last byte until kernels after the copy in its queue can see its end
+  Time flag_command{};  // from a copy's last byte until a command behind it in its queue has written a flag
   // Present: a kernel of the driver does the copies within the GPU. The first byte of such a copy moves at the earliest
   // this time after the copy is ready. Absent: a DMA engine does the copies within the GPU.
   std::optional<Time> local_command{};

@@ -231,6 +231,19 @@ std::string refusal(const std::string& yaml) {
   return diagnostics.str();
 }
 
+TEST(GpuSpec, AnOperatingPointSlowsTheOwnPartOfALoad) {
+  GpuSpec gpu = example_gpu();
+  const GpuSpec whole = gpu.operated_at(0.5);
+  EXPECT_EQ(whole.l2.hit_latency, gpu.l2.hit_latency * 2);
+  EXPECT_EQ(whole.l2.bandwidth.value, gpu.l2.bandwidth.value / 2);
+  EXPECT_EQ(whole.hbm.unloaded_latency, gpu.hbm.unloaded_latency);
+  gpu.compute.load_path = Time::from_ns(40);
+  const GpuSpec part = gpu.operated_at(0.5);
+  EXPECT_EQ(part.l2.hit_latency, gpu.l2.hit_latency + Time::from_ns(40));
+  EXPECT_EQ(part.l2.bandwidth.value, gpu.l2.bandwidth.value / 2);
+  EXPECT_EQ(part.hbm.unloaded_latency, gpu.hbm.unloaded_latency + Time::from_ns(40));
+}
+
 TEST(SystemSpec, OneGpuNeedsNeitherWiringNorFabric) {
   EXPECT_THAT(refusal("{description: x, nodes: 1, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}}"),
               IsEmpty());

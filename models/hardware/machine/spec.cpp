@@ -51,6 +51,11 @@ GpuSpec GpuSpec::operated_at(double share) const {
   if (share == 1) return *this;
   GpuSpec slow = at_clock(share);
   slow.compute.matrix_clock = compute.matrix_clock;
+  if (compute.load_path) {
+    const Time longer = Time::from_seconds(compute.load_path->seconds() * (1 / share - 1));
+    slow.l2.hit_latency = l2.hit_latency + longer;
+    slow.hbm.unloaded_latency = hbm.unloaded_latency + longer;
+  }
   return slow;
 }
 

@@ -84,6 +84,7 @@ struct SystemSpec {
   NetworkSpec network;
   config::Node operating_point{};       // for scenarios that set none; models/hardware/power reads it
   std::optional<double> operated_at{};  // fraction of their clock at which the GPUs run; if present, energy is counted
+  bool repeated = false;                // the run is one of many in a row, so that the GPUs were at work before it
   std::shared_ptr<const part::Uneven> uneven{};  // null: all parts are as specified
   static void describe(config::Describer<SystemSpec>& d);
 

@@ -161,6 +161,7 @@ TEST(Draw, ASlowClockTakesAlongWhatFollows) {
   gpu.compute.load_per_wavefront = BytesPerSecond{1e9};
   gpu.compute.load_per_group = BytesPerSecond{1e9};
   gpu.compute.launch_interval = Time::from_ns(100);
+  gpu.compute.load_path = Time::from_ns(50);
   const machine::GpuSpec slow = gpu.at_clock(0.5);
   std::vector<std::string> followed;
   for (const part::Follow& follow : machine::follows())
@@ -178,7 +179,8 @@ TEST(Draw, ASlowClockTakesAlongWhatFollows) {
       {"gpu.compute.load_store_per_cu", ratio(slow.compute.load_store_per_cu, gpu.compute.load_store_per_cu)},
       {"gpu.compute.load_per_wavefront", ratio(*slow.compute.load_per_wavefront, *gpu.compute.load_per_wavefront)},
       {"gpu.compute.load_per_group", ratio(*slow.compute.load_per_group, *gpu.compute.load_per_group)},
-      {"gpu.compute.launch_interval", 1 / time_ratio(slow.compute.launch_interval, gpu.compute.launch_interval)}};
+      {"gpu.compute.launch_interval", 1 / time_ratio(slow.compute.launch_interval, gpu.compute.launch_interval)},
+      {"gpu.compute.load_path", 1 / time_ratio(*slow.compute.load_path, *gpu.compute.load_path)}};
   std::vector<std::string> keys;
   for (const auto& [key, share] : scaled) {
     keys.push_back(key);

@@ -43,9 +43,12 @@ struct OperatingPoint {
   Kind kind = Kind::burst;
   PerSecond clock{};  // only for Kind::clock
   Watts cap{};        // only for Kind::power_cap
+  bool held = false;  // a clock that was found for a program that is repeated
   config::Place place{};
 
   bool sought() const { return kind == Kind::sustained || kind == Kind::power_cap; }
+  // True if the run is one of many in a row.
+  bool repeats() const { return sought() || held; }
 };
 
 // Keys of an operating point that is written as a map.

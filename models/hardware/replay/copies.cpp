@@ -136,8 +136,10 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   if (!visits_.empty()) --visits_[transfer.peer];
   const Time now = machine_.loop().now();
   if (follows_at_once(rank, queue)) return see_copy(rank, queue, number);
-  if (!program_.queues[queue].by_host) return see_copy(rank, queue, number);
-  const Time seen = find(rank, queue, transfer.ratio > 0 ? now : now + machine_.gpu().host.copy_seen);
+  const bool by_command = flag_by_command(rank, queue, program_.queues[queue].operations[state.next]);
+  if (!program_.queues[queue].by_host && !by_command) return see_copy(rank, queue, number);
+  const Time seen = by_command ? now + machine_.gpu().dma.flag_command
+                               : find(rank, queue, transfer.ratio > 0 ? now : now + machine_.gpu().host.copy_seen);
   const std::uint64_t id = rank * program_.queues.size() + queue;
   machine_.loop().calendar().schedule(seen, *this, pack(Event::seen, std::uint64_t{number} << copy_number_shift | id));
 }

@@ -9,6 +9,7 @@ namespace {
 
 using machine::example_system;
 using program::Program;
+using ::testing::UnorderedElementsAre;
 
 Time micro(double t) { return Time::from_us(t); }
 Time nano(double t) { return Time::from_ns(t); }
@@ -257,9 +258,10 @@ TEST(HostThread, CallsDoNotOvertakeAQuery) {
   EXPECT_EQ(result.queue_end[0], micro(2 + 5 * 10 + 3));
 }
 
-// A command of the stream writes the flags at the ends of the copies. The next copy reads its command when the flag is
-// written. A kernel behind the command looks for the end of the copy; the first of two GPUs waits two thirds of the
-// interval.
+// A command of the stream writes the flags 3 us after the ends of the copies. The next copy reads its command
+// meanwhile. The first of two GPUs waits for two thirds of the interval in which a queue looks: for the release of the
+// first copy, of which the time of the command contains one half, and with a kernel behind the command for the end of
+// the copy.
 TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host.event_pair = micro(4);
@@ -270,10 +272,27 @@ TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   const Time without = run(system, program).end;
   EXPECT_EQ(without, micro(10 + 10 + 2 + 10)) << "an engine that raises flags itself continues at once";
   system.node.gpu.host.poll_interval = micro(8);
-  EXPECT_EQ(run(system, program).end, micro(10 + 10 + (10 - 4) + 10));
+  system.node.gpu.dma.flag_command = micro(3);
+  const Time late{micro(8 * 2).ps / 3};
+  EXPECT_EQ(run(system, program).end, micro(10 + 10 + (10 - 4) + 10 + 3) + late - micro(4));
   program.queues[0].operations.emplace_back(
       kernel("after", 1, [](Rank, std::int64_t) { return Steps{delay(micro(1))}; }));
-  EXPECT_EQ(run(system, program).end, micro(36 + 1) + Time{micro(8 * 2).ps / 3}) << "the copy ends at 36 us";
+  EXPECT_EQ(run(system, program).end, micro(36 + 3 + 1 - 4) + late + late);
+}
+
+// Of the GPUs of a node that begin with a copy, one sees the release last. A GPU that begins alone sees it after half
+// an interval, which the time of the command contains.
+TEST(Flags, GpusThatBeginWithCopiesSeeTheirReleaseInTurn) {
+  machine::SystemSpec system = example_system(4);
+  Program program(4);
+  program.queues = {queue("main", {copy("one", 1e6, [](Rank rank) { return rank ^ 1U; })})};
+  EXPECT_EQ(run(system, program).end, micro(10 + 10));
+  system.node.gpu.host.poll_interval = micro(10);
+  const Result all = run(system, program);
+  EXPECT_THAT(all.rank_end, UnorderedElementsAre(micro(20 - 3), micro(20 - 1), micro(20 + 1), micro(20 + 3)));
+  std::get<program::Copy>(program.queues[0].operations[0]).ranks =
+      std::make_shared<const std::vector<bool>>(std::vector<bool>{false, false, true, false});
+  EXPECT_EQ(run(system, program).end, micro(10 + 10));
 }
 
 }  // namespace

@@ -136,6 +136,9 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
     const Behind after = behind(*before, rank, queue, state);
     at = std::max(at, after.turn);
     state.ready = std::max(state.enqueued, after.ready);
+  } else if (machine_.gpu().host.poll_interval && !program_.queues[queue].by_host &&
+             by_dma(rank, operations[state.next])) {
+    state.ready = state.ready + later_released(rank, *machine_.gpu().host.poll_interval);
   }
   machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
                                       pack(Event::start, rank * program_.queues.size() + queue));
@@ -191,6 +194,28 @@ Time Replay::unseen(Rank rank, Time interval) {
   return Time{interval.ps * (turn + 1) / (gpus + 1)};
 }
 
+// What the host has enqueued waits for a release, and a queue that begins with a copy polls for it. Returns how much
+// later than the mean wait, which is a part of first_command, a rank sees the release. The GPUs of a node that begin
+// with copies take the waits in turn, as in unseen().
+Time Replay::later_released(Rank rank, Time interval) const {
+  const auto begins_with_copy = [this](Rank r) {
+    return std::ranges::any_of(program_.queues, [&](const program::Queue& queue) {
+      const auto runs = [r](const program::Operation& operation) { return program::runs_on(operation, r); };
+      const auto first = std::ranges::find_if(queue.operations, runs);
+      return !queue.by_host && first != queue.operations.end() && by_dma(r, *first);
+    });
+  };
+  const Rank each = machine_.reach().gpus_per_node(), node = rank - rank % each;
+  Rank gpus = 0, place = 0;
+  for (Rank r = node; r < node + each && r < machine_.ranks(); ++r) {
+    if (!begins_with_copy(r)) continue;
+    ++gpus;
+    if (r < rank) ++place;
+  }
+  const Rank turn = (place + gpus / 2 + gpus - gpus / 4) % gpus;
+  return Time{interval.ps * (turn + 1) / (gpus + 1) - interval.ps / 2};
+}
+
 // Returns when the next operation of a queue may start after `before`, provided that the host has enqueued both.
 Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::uint32_t queue,
                               const QueueState& state) {
@@ -214,9 +239,9 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
       const Time found = first_poll(state.enqueued - host.copy_time() + command, memory.poll_interval, state.end);
       return {state.end, found + memory.hand_over - command};
     }
-    // A copy behind a command that writes a flag: the command of the copy does not overlap with it. Like other commands
-    // inside a queue it has no events around it.
-    if (flag_by_command(rank, queue, before)) return {state.end, state.end - host.event_pair};
+    // A copy behind a command that writes a flag: the command of the copy is read when the copy before it has ended.
+    // Like other commands inside a queue it has no events around it.
+    if (flag_by_command(rank, queue, before)) return {state.end, state.end - dma.flag_command - host.event_pair};
     // A copy behind a copy: the engine reads the command as soon as the host has enqueued it.
     if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
   }

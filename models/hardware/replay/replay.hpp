@@ -173,7 +173,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time end;                  // of the operation that ended last
     std::uint32_t copies = 0;  // parts of the copy operation that have not ended
     bool searched = false;     // the host thread has begun the query that finds the end of operation `next`
-    Time engine_waits;  // when the queue's first operation began, or host.event_pair before its first workgroup
+    Time engine_waits;         // when the queue's first operation began, or host.event_pair before its first workgroup
     Runner last = Runner::none;  // of the queue's last kernel or copy that has ended
   };
   // The fences of a CU (fences.cpp).
@@ -249,6 +249,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time turn, ready;
   };
   Time unseen(Rank rank, Time interval);
+  Time later_released(Rank rank, Time interval) const;
   Behind behind(const program::Operation& before, Rank rank, std::uint32_t queue, const QueueState& state);
   const program::Operation* operation_before(Rank rank, std::uint32_t queue, std::uint32_t next) const;
   std::vector<Time> enqueued_by(Rank rank) const;

@@ -287,7 +287,7 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   };
   const double last_wave = std::min(real(resident) / real(launch.tiles), in_cache(stored));
   store.write_miss = 1 - std::max(last_wave, in_cache(stored + traffic.loaded));
-  store.in_flight = library.store_in_flight;
+  store.in_flight = library.store_in_flight.value_or(gpu.port.store_window_per_cu);
   store.threads = library.threads;
   launch.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);
   return launch;

@@ -40,8 +40,10 @@ Costs costs_of(const GemmShape& shape, const GemmKernel& kernel, const TileGrid&
   costs.loads = bytes * real(at_once) / gpu.l2.bandwidth.value;
   costs.memory = real(shape.m + shape.n) * real(shape.k) * shape.element / gpu.hbm.bandwidth.value / waves;
   const double stored = split > 1 ? 4 : shape.element;
-  costs.store =
-      real(tile.m) * real(tile.n) * stored * gpu.hbm.unloaded_latency.seconds() / library.store_in_flight.value;
+  const double tile_bytes = real(tile.m) * real(tile.n) * stored;
+  costs.store = library.store_in_flight
+                    ? tile_bytes * gpu.hbm.unloaded_latency.seconds() / library.store_in_flight->value
+                    : tile_bytes * gpu.compute.store_cost / gpu.compute.load_store_per_cu.value;
   if (split > 1) {
     costs.reduction = gpu.host.queue_gap.seconds() + c * (4 * real(split) + shape.element) / gpu.hbm.bandwidth.value;
   }

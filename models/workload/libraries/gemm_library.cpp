@@ -142,9 +142,11 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
   d.field("start_up", &GemmLibrarySpec::start_up, "Time from the start of a workgroup until its pipeline is full")
       .or_default();
   d.field("store_in_flight", &GemmLibrarySpec::store_in_flight,
-          "Bytes of its tile that a workgroup has in flight while it stores the tile")
+          "Bytes of its tile that a workgroup has in flight while it stores the tile; absent: "
+          "port.store_window_per_cu, as "
+          "with bulk stores from shared memory")
       .positive()
-      .or_default();
+      .optional();
   d.field("store_beside", &GemmLibrarySpec::store_beside,
           "true: the store overlaps with the main loop of the next tile")
       .or_default();

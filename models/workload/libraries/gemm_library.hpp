@@ -69,11 +69,13 @@ struct GemmLibrarySpec {
   std::int64_t fixed_tiles = 1;  // persistent: a workgroup gets this many tiles by its number, others from a counter
   std::int64_t release_lag = 0;  // a stage's buffer is free when this many stages behind it have arrived
   double longest_in_step = 1;  // time of a stage above which workgroups do not load in step, / that of its slowest line
-  std::int64_t interleave = 1;         // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
-  double main_loop = 1;                // fraction of the GPU's matrix rate that the main loop reaches
-  Time start_up;                       // from a workgroup's start until its pipeline is full
-  Bytes store_in_flight{16 * 1024.0};  // bytes of its tile that a workgroup has in flight while it stores the tile
-  bool store_beside = false;           // the store of a tile overlaps the next tile's main loop
+  std::int64_t interleave = 1;  // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
+  double main_loop = 1;         // fraction of the GPU's matrix rate that the main loop reaches
+  Time start_up;                // from a workgroup's start until its pipeline is full
+  // Bytes of its tile that a workgroup has in flight while it stores the tile; absent: as many as a CU can have of
+  // stores to peers (port.store_window_per_cu), as with bulk stores from shared memory
+  std::optional<Bytes> store_in_flight;
+  bool store_beside = false;  // the store of a tile overlaps the next tile's main loop
   // Tiles are computed in stripes, which are filled column by column (workgroup mapping). A stripe has `stripe` rows of
   // tiles, or as many as cover `stripe_rows` rows of C.
   std::int64_t stripe = 1;
