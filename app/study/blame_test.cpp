@@ -69,7 +69,13 @@ TEST_P(Pairs, WithEverythingApartQueuesEndAsTheyDoAlone) {
   for (const machine::RegisteredPart& part : machine::parts()) {
     for (const part::BlameKind& kind : part.declaration().blame) apart.kinds.push_back(kind.key);
   }
-  EXPECT_EQ(simulate(run, nullptr, apart).queues, each_alone(run));
+  // A run apart adds up the loads of its parts in another order, so its rounding errors differ by some picoseconds.
+  const std::vector<QueueResult> ends = simulate(run, nullptr, apart).queues, alone = each_alone(run);
+  ASSERT_EQ(ends.size(), alone.size());
+  for (std::size_t q = 0; q < ends.size(); ++q) {
+    EXPECT_NEAR(ends[q].end.ns(), alone[q].end.ns(), 0.1) << alone[q].name;
+    EXPECT_NEAR(ends[q].waited.ns(), alone[q].waited.ns(), 0.1) << alone[q].name;
+  }
 }
 
 TEST_P(Pairs, PartsAddUpToTheDifference) {

@@ -112,13 +112,15 @@ class Bench {
       if (round >= kWarmUps) note(mhz, us);
     }
     const auto parameters = [&] {
-      return Parameters()("m", shape.m)("n", shape.n)("k", shape.k)("load", loaded)("evict", evicts)("gap_us", gap_us);
+      Parameters p = Parameters()("m", shape.m)("n", shape.n)("k", shape.k)("load", loaded)("evict", evicts);
+      if (gap_us >= 0) p("gap_us", gap_us);
+      return p;
     };
     c_.row("after_load", parameters(), "time", us, "us");
     for (int w = 0; w < kWindows; ++w) {
       if (mhz[w].size() < kRounds) continue;
       Parameters p = parameters();
-      p("from_us", int64_t((w - kWindowsBefore) * kWindowUs));
+      p("from_us", int64_t(w * kWindowUs));  // from the begin of the first window
       c_.row("after_load", p, "clock", mhz[w], "MHz");
     }
   }
