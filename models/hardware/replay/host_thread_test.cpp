@@ -289,7 +289,7 @@ TEST(Flags, GpusThatBeginWithCopiesSeeTheirReleaseInTurn) {
   EXPECT_EQ(run(system, program).end, micro(10 + 10));
   system.node.gpu.host.poll_interval = micro(10);
   const Result all = run(system, program);
-  EXPECT_THAT(all.rank_end, UnorderedElementsAre(micro(20 - 3), micro(20 - 1), micro(20 + 1), micro(20 + 3)));
+  EXPECT_THAT(all.rank_end, UnorderedElementsAre(micro(20), micro(20), micro(20 + 1), micro(20 + 3)));
   std::get<program::Copy>(program.queues[0].operations[0]).ranks =
       std::make_shared<const std::vector<bool>>(std::vector<bool>{false, false, true, false});
   EXPECT_EQ(run(system, program).end, micro(10 + 10));
