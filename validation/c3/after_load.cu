@@ -6,12 +6,11 @@
 #include <memory>
 #include <thread>
 
-#include "cast.hpp"
 #include "clock_sampler.cuh"
 #include "cuda_check.hpp"
 #include "evict_l2.hpp"
+#include "gemm.hpp"
 #include "harness.hpp"
-#include "stream.hpp"
 
 namespace {
 

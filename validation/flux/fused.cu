@@ -3,6 +3,7 @@
 #include "cuda_check.hpp"
 #include "fused.hpp"
 #include "kernels.hpp"
+#include "stream_flag.hpp"
 #include "tensor_map.hpp"
 
 namespace {
@@ -145,18 +146,13 @@ class FusedOperator : public Operator {
   // rank copies rows of other GPUs to itself, the engines of those GPUs copy, in the order in which the host enqueued
   // the copies of all ranks, and a copy that waits for the one before it in its stream blocks the engine.
   void push(int rank, cudaStream_t stream) {
-    using Write = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
-    static const auto write = reinterpret_cast<Write>(driver_function("cuStreamWriteValue32", 12000));
     const int64_t elements = int64_t{block_rows() / case_.chunks} * case_.k;
     for (int p = 1; p < gpus(); ++p) {
       const int peer = (rank + gpus() - p) % gpus();
       for (int chunk = rank * case_.chunks; chunk < (rank + 1) * case_.chunks; ++chunk) {
         CUDA_CHECK(cudaMemcpyPeerAsync(a(peer) + chunk * elements, peer, a(rank) + chunk * elements, rank,
                                        size_t(elements) * 2, stream));
-        const CUresult status = write(stream, reinterpret_cast<CUdeviceptr>(memory_.of(peer).flags + chunk), 1, 0);
-        if (status == CUDA_SUCCESS) continue;
-        std::fprintf(stderr, "cuStreamWriteValue32: status %d\n", static_cast<int>(status));
-        std::exit(1);
+        write_flag(memory_.of(peer).flags + chunk, stream);
       }
     }
   }

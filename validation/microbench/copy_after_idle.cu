@@ -10,7 +10,7 @@
 #include "cuda_check.hpp"
 #include "device_clock.cuh"
 #include "harness.hpp"
-#include "tensor_map.hpp"
+#include "stream_flag.hpp"
 
 namespace {
 
@@ -62,7 +62,7 @@ class Copier {
     }
     CUDA_CHECK(cudaEventRecord(begin_, stream));
     copy(bytes, stream);
-    if (flag) write_flag(reinterpret_cast<char*>(c_.pool(kTarget)) + kFlagAt, stream);
+    if (flag) write_flag(reinterpret_cast<uint32_t*>(c_.pool(kTarget)) + kFlagAt / 4, stream);
     CUDA_CHECK(cudaEventRecord(end_, stream));
     gate_.open();
     CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -77,15 +77,6 @@ class Copier {
 
   void copy(int64_t bytes, cudaStream_t stream) {
     CUDA_CHECK(cudaMemcpyPeerAsync(c_.pool(kTarget), kTarget, c_.pool(kSource), kSource, size_t(bytes), stream));
-  }
-
-  static void write_flag(char* flag, cudaStream_t stream) {
-    using Write = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
-    static const auto write = reinterpret_cast<Write>(driver_function("cuStreamWriteValue32", 12000));
-    const CUresult status = write(stream, reinterpret_cast<CUdeviceptr>(flag), 1, 0);
-    if (status == CUDA_SUCCESS) return;
-    std::fprintf(stderr, "cuStreamWriteValue32: status %d\n", static_cast<int>(status));
-    std::exit(1);
   }
 
   Collector& c_;

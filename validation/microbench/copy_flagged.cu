@@ -4,7 +4,7 @@
 // all operations are enqueued. The time is that between two events of the stream.
 #include "cuda_check.hpp"
 #include "harness.hpp"
-#include "tensor_map.hpp"
+#include "stream_flag.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ class Copies {
     for (int k = 0; k < copies; ++k) {
       CUDA_CHECK(cudaMemcpyPeerAsync(pool(kTarget) + k * bytes, kTarget, pool(kSource) + k * bytes, kSource,
                                      size_t(bytes), stream));
-      write_flag(pool(kTarget) + kPoolBytes - 4096, stream);
+      write_flag(reinterpret_cast<uint32_t*>(pool(kTarget) + kPoolBytes - 4096), stream);
     }
     CUDA_CHECK(cudaEventRecord(end_, stream));
     gate_.open();
@@ -59,15 +59,6 @@ class Copies {
   }
 
   char* pool(int gpu) { return reinterpret_cast<char*>(c_.pool(gpu)); }
-
-  static void write_flag(char* flag, cudaStream_t stream) {
-    using Write = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
-    static const auto write = reinterpret_cast<Write>(driver_function("cuStreamWriteValue32", 12000));
-    const CUresult status = write(stream, reinterpret_cast<CUdeviceptr>(flag), 1, 0);
-    if (status == CUDA_SUCCESS) return;
-    std::fprintf(stderr, "cuStreamWriteValue32: status %d\n", static_cast<int>(status));
-    std::exit(1);
-  }
 
   Collector& c_;
   const char* const benchmark_;

@@ -24,8 +24,8 @@ std::optional<config::Problem> does_not_fit(const program::Program& program, con
 
 class Cus final : public part::Part, public part::Dispatchers, public part::Shared, public PhaseRunner {
  public:
-  Cus(part::Site& site, const CuArraySpec& compute, double byte_power, bool repeated)
-      : PhaseRunner(site, compute, byte_power, repeated), compute_(compute) {}
+  Cus(part::Site& site, const CuArraySpec& compute, const Operation& operation)
+      : PhaseRunner(site, compute, operation), compute_(compute) {}
 
   std::unique_ptr<part::Dispatcher> make_dispatcher() const override;
   Footprint footprint(const program::WorkgroupResources& resources) const override;

@@ -29,8 +29,8 @@ void PhaseRunner::mark_clock(std::uint32_t number) {
   clock.touched = true;
 }
 
-// Matrix arithmetic begins on a GPU that was without. The regulator of the voltage answers this step of the power after
-// clock_dip_delay and for clock_dip_time, or for as long as the GPU was without matrix arithmetic.
+// Called when matrix arithmetic begins on a GPU that had none. The clock then dips after clock_dip_delay. The dip lasts
+// clock_dip_time, or as long as the GPU had no matrix arithmetic, if this is shorter, and ends at the same time.
 void PhaseRunner::expect_dip(std::uint32_t number) {
   Clock& clock = clocks_[number];
   if (!dips_) return;

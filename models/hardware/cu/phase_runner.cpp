@@ -26,28 +26,28 @@ bool computes(const program::PhaseShape& shape) { return shape.flop > 0 || shape
 
 }  // namespace
 
-PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute, double byte_power, bool repeated)
+PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute, const Operation& operation)
     : site_(site),
       pipe_(site),
       compute_(compute),
       cus_(static_cast<std::uint32_t>(compute.total_cus())),
       own_cus_(site.apart().has("cus")),
       own_clock_(site.apart().has("clock")),
-      dips_(compute.clock_dip > 0 && compute.matrix_clock && compute.clock < *compute.matrix_clock),
+      dips_(compute.clock_dip > 0 && operation.slowed),
       by_age_(compute.younger_matrix_share < 1),
-      byte_power_(byte_power) {
+      byte_power_(operation.byte_power) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
   occupied_.resize(units_.size());
   gpus_.resize(units_.size() / cus_);
   if (compute.matrix_clock) clocks_.resize(std::size_t{site.ranks()} * site.copies("clock"));
-  if (repeated)
+  if (operation.repeated)
     for (Clock& clock : clocks_) clock.ended = Time{};
   if (compute.port_queue || compute.load_per_group) add_paths();
   for (part::Rank rank = 0; rank < site.ranks() && !site.uneven().clock.empty(); ++rank)
     slow_.push_back(compute.at_clock(site.uneven().clock[rank]));
   site.loop().add_first(*this);
-  if (!clocks_.empty() && byte_power > 0) site.loop().add(after_sharing_);
+  if (!clocks_.empty() && byte_power_ > 0) site.loop().add(after_sharing_);
 }
 
 void PhaseRunner::add_paths() {

@@ -23,9 +23,15 @@ using part::ShapeId;
 
 class PhaseRunner : public part::Phases, public core::Settler, public core::EventSink {
  public:
-  // `byte_power`: power of a byte per second of memory traffic, relative to that of a CU with dense matrix arithmetic
-  // on random data; 0: not known. `repeated`: SystemSpec::repeated.
-  PhaseRunner(part::Site& site, const CuArraySpec& compute, double byte_power, bool repeated);
+  // What the clocks depend on besides the CUs.
+  struct Operation {
+    // Power of a byte per second of memory traffic, relative to that of a CU with dense matrix arithmetic on random
+    // data; 0: not known.
+    double byte_power = 0;
+    bool slowed = false;    // the GPUs run at an operating point below their full clock
+    bool repeated = false;  // SystemSpec::repeated
+  };
+  PhaseRunner(part::Site& site, const CuArraySpec& compute, const Operation& operation);
 
   ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue) override;
   void start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount, core::EventSink& sink,

@@ -477,7 +477,7 @@ TEST(BesideMatrix, OtherWorkHasALowerClock) {
   EXPECT_NEAR(run.ends.at(1), 1250, 1e-3) << "three quarters of the work in the first us, the rest at the full clock";
 }
 
-// 8 CUs at 1 GHz, whose matrix arithmetic could run at 2 GHz: an operating point. A tile takes 5 us.
+// 8 CUs at 1 GHz, which is half of their full clock, so that no power limit lowers it further. A tile takes 5 us.
 class DipTest : public ::testing::Test, public core::EventSink {
  protected:
   // Returns when the tiles of `cus` CUs end that begin at 0, or at the end of other tiles and `pause` later.
@@ -506,6 +506,7 @@ class DipTest : public ::testing::Test, public core::EventSink {
   }
   static machine::SystemSpec dipping() {
     machine::SystemSpec made = clocked(2e9);
+    made.operated_at = 0.5;
     made.node.gpu.compute.clock_dip = 0.2;
     made.node.gpu.compute.clock_dip_delay = Time::from_us(1);
     made.node.gpu.compute.clock_dip_time = Time::from_us(2);
@@ -523,7 +524,7 @@ class DipTest : public ::testing::Test, public core::EventSink {
 TEST_F(DipTest, TheClockDipsWhenMatrixArithmeticHasBegun) {
   EXPECT_NEAR(ends(8), 5 + 0.2 * 2, 1e-6);
   EXPECT_NEAR(ends(4), 5 + 0.1 * 2, 1e-6) << "half of the power";
-  system.node.gpu.compute.matrix_clock = {1e9};
+  system.operated_at.reset();
   EXPECT_NEAR(ends(8), 5, 1e-6) << "at the full clock, matrix_clock contains the dip";
 }
 

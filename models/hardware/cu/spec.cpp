@@ -82,7 +82,7 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .or_default();
   d.field("clock_dip", &CuArraySpec::clock_dip,
           "Share by which the clock falls for a while after matrix arithmetic has begun on all CUs, at an operating "
-          "point below `matrix_clock`, which contains this effect; 0 means that it was not measured")
+          "point below `clock`; at `clock`, matrix_clock contains this effect; 0 means that it was not measured")
       .range(0, 0.5)
       .or_default();
   d.field("clock_dip_delay", &CuArraySpec::clock_dip_delay, "Time from the begin of matrix arithmetic to this dip")

@@ -116,8 +116,9 @@ const std::vector<RegisteredPart>& parts() {
       {cu::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          const GpuSpec& gpu = spec.node.gpu;
-         return std::make_unique<cu::Cus>(site, gpu.compute, byte_power(gpu, spec.operated_at.value_or(1)),
-                                          spec.repeated);
+         const double operated = spec.operated_at.value_or(1);
+         return std::make_unique<cu::Cus>(
+             site, gpu.compute, cu::PhaseRunner::Operation{byte_power(gpu, operated), operated < 1, spec.repeated});
        },
        [](const BlameKind& kind, const SystemSpec& spec, const Program& program) {
          return cu::shares(kind, spec.node.gpu.compute, program);

@@ -196,7 +196,8 @@ Time Replay::unseen(Rank rank, Time interval) {
 
 // What the host has enqueued waits for a release, and a queue that begins with a copy polls for it. Returns how much
 // later than the mean wait, which is a part of first_command, a rank sees the release. The GPUs of a node that begin
-// with copies take the waits in turn, as in unseen().
+// with copies take the waits in turn, as in unseen(). Those that see it before the mean count as the mean, because only
+// the slowest GPUs matter for the time of an exchange.
 Time Replay::later_released(Rank rank, Time interval) const {
   const auto begins_with_copy = [this](Rank r) {
     return std::ranges::any_of(program_.queues, [&](const program::Queue& queue) {
@@ -213,7 +214,7 @@ Time Replay::later_released(Rank rank, Time interval) const {
     if (r < rank) ++place;
   }
   const Rank turn = (place + gpus / 2 + gpus - gpus / 4) % gpus;
-  return Time{interval.ps * (turn + 1) / (gpus + 1) - interval.ps / 2};
+  return std::max(Time{}, Time{interval.ps * (turn + 1) / (gpus + 1) - interval.ps / 2});
 }
 
 // Returns when the next operation of a queue may start after `before`, provided that the host has enqueued both.

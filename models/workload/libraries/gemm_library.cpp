@@ -143,8 +143,7 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
       .or_default();
   d.field("store_in_flight", &GemmLibrarySpec::store_in_flight,
           "Bytes of its tile that a workgroup has in flight while it stores the tile; absent: "
-          "port.store_window_per_cu, as "
-          "with bulk stores from shared memory")
+          "port.store_window_per_cu, as with bulk stores from shared memory")
       .positive()
       .optional();
   d.field("store_beside", &GemmLibrarySpec::store_beside,
