@@ -217,6 +217,7 @@ struct Transfer {
   // Not 0: bytes of the host's memory that such copies use again and again. What the caches of the host hold of them
   // does not wait for the memory itself.
   Bytes host_footprint{};
+  bool again = false;  // the same copy within a GPU ran just before, so the L2 may still hold its bytes
 };
 struct Copy {
   std::string name;

@@ -14,6 +14,7 @@ struct Job {
   double bytes = 0;
   program::Transfer::Way way = program::Transfer::Way::direct;
   double host_footprint = 0;
+  bool again = false;
 };
 using Streams = std::vector<std::vector<Job>>;
 
@@ -65,7 +66,8 @@ Watch watch_copies(const SystemSpec& system, const std::function<Streams(Rank)>&
                                           return program::Transfer{.peer = job.peer,
                                                                    .bytes = Bytes{job.bytes},
                                                                    .way = job.way,
-                                                                   .host_footprint = Bytes{job.host_footprint}};
+                                                                   .host_footprint = Bytes{job.host_footprint},
+                                                                   .again = job.again};
                                         }});
     }
     program.queues.push_back(queue("stream " + std::to_string(s), std::move(copies)));
@@ -85,10 +87,19 @@ Values time_only(const Ends& ends) { return {{"time", ends.last.us()}}; }
 
 Streams of_first(Rank rank, Streams streams) { return rank == 0 ? std::move(streams) : Streams{}; }
 
+// `again`: the benchmark repeats the copy, with nothing between that replaces what the L2 holds.
+Values within_gpu(const SystemSpec& system, double bytes, bool again) {
+  return time_only(copy(one_gpu(system), [=](Rank) { return Streams{{{.bytes = bytes, .again = again}}}; }));
+}
+
+Values within(const SystemSpec& system, const Parameters& parameters) {
+  return within_gpu(system, amount(parameters, "bytes"), count(parameters, "before") == 0);
+}
+
 Values single(const SystemSpec& system, const Parameters& parameters) {
   const bool remote = number(parameters, "remote") != 0;
   const double bytes = amount(parameters, "bytes");
-  if (!remote) return time_only(copy(one_gpu(system), [=](Rank) { return Streams{{{0, bytes}}}; }));
+  if (!remote) return within_gpu(system, bytes, true);
   need_gpus(system, 2);
   return time_only(copy(system, [=](Rank rank) { return of_first(rank, {{{1, bytes}}}); }));
 }
@@ -271,6 +282,12 @@ std::vector<Benchmark> copy_benchmarks() {
   const std::vector<Quantity> rates{{"out_bandwidth", "GB/s"}, {"in_bandwidth", "GB/s"}};
   return {
       {"copy_single", "One copy.", {{"bytes", "remote"}}, time, single},
+      {"copy_within",
+       "A copy within a GPU behind the same copy (before=0), or behind a kernel that fills the L2 with lines that it "
+       "reads (1), that it writes (2), or with the source of the copy (3).",
+       {{"bytes", "before"}},
+       time,
+       within},
       {"copy_chunked", "A copy cut into chunks on one stream.", {{"bytes", "chunks"}}, time, chunked},
       {"copy_flagged",
        "Copies of one stream to a peer, with a command of the stream after each copy that writes a flag.",

@@ -126,10 +126,11 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   if (own.rows != core::no_id && shape.rows() > 0) spec.demands.push_back({own.rows, shape.rows()});
 }
 
-// True for a copy within the GPU whose source and destination together fit into the L2, so that no byte of the copy
-// reaches the memory.
+// True for a copy within the GPU that ran just before and left all its bytes in the L2, so that none of them reaches the
+// memory: a copy of the source in every partition, and the destination.
 bool Memory::stays_in_cache(const part::CopyUse& use) const {
-  return use.within_gpu() && use.ratio == 0 && 2 * use.bytes.value <= l2_.capacity.value;
+  const double copies = static_cast<double>(l2_.partitions) + 1;
+  return use.within_gpu() && use.ratio == 0 && use.again && copies * use.bytes.value <= l2_.capacity.value;
 }
 
 void Memory::use(const part::CopyUse& use, core::ClassSpec& spec) const {

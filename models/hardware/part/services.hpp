@@ -52,6 +52,7 @@ struct CopyUse {
   // Not direct: a copy between the memory of `rank`, which is then also `peer`, and the memory of the node's host.
   program::Transfer::Way way = program::Transfer::Way::direct;
   Bytes host_footprint{};  // Transfer::host_footprint
+  bool again = false;      // Transfer::again
 
   bool by_host_memory() const { return way != program::Transfer::Way::direct; }
   bool within_gpu() const { return peer == rank && !by_host_memory(); }

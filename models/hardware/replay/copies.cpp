@@ -68,7 +68,8 @@ part::CopyUse Replay::use_of(Rank rank, std::uint32_t queue, const program::Tran
           .queue = program_.family(queue),
           .ratio = transfer.ratio,
           .way = transfer.way,
-          .host_footprint = transfer.host_footprint};
+          .host_footprint = transfer.host_footprint,
+          .again = transfer.again};
 }
 
 bool Replay::leaves_node(Rank rank, const program::Transfer& transfer) const {
