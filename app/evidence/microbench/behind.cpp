@@ -22,7 +22,8 @@ program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, con
   const bool to_peer = kind == peer_copy;
   return program::Copy{name, [to_peer, bytes](Rank rank) {
                          if (rank != 0) return program::Transfer{rank, Bytes{}, program::no_flag};
-                         return program::Transfer{to_peer ? Rank{1} : rank, Bytes{bytes}, program::no_flag};
+                         return program::Transfer{
+                             .peer = to_peer ? Rank{1} : rank, .bytes = Bytes{bytes}, .again = !to_peer};
                        }};
 }
 

@@ -126,8 +126,8 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   if (own.rows != core::no_id && shape.rows() > 0) spec.demands.push_back({own.rows, shape.rows()});
 }
 
-// True for a copy within the GPU that ran just before and left all its bytes in the L2, so that none of them reaches the
-// memory: a copy of the source in every partition, and the destination.
+// True for a copy within the GPU that ran just before and left all its bytes in the L2: the source in every partition,
+// and the destination. No byte of the copy then reaches the memory.
 bool Memory::stays_in_cache(const part::CopyUse& use) const {
   const double copies = static_cast<double>(l2_.partitions) + 1;
   return use.within_gpu() && use.ratio == 0 && use.again && copies * use.bytes.value <= l2_.capacity.value;

@@ -304,6 +304,11 @@ void tell_relays(const builder::Builder& build, const LibrarySpec& library, cons
                   name, relayed, pairs));
 }
 
+// True if a kernel runs before the next operation of the queue, which then does not wait for another queue.
+bool behind_kernel(const program::Queue& queue) {
+  return !queue.operations.empty() && std::holds_alternative<program::Kernel>(queue.operations.back());
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> every_turn(std::uint32_t ranks) {
@@ -343,6 +348,7 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
   arguments.chunks =
       static_cast<std::uint32_t>(std::max(1.0, std::ceil(arguments.messages.largest_share / smallest_slot)));
   arguments.setup = library.setup;
+  if (arguments.messages.work.size() > 1 && !behind_kernel(build.queue)) arguments.setup += library.cold_start;
   arguments.send_overhead = arguments.messages.low_latency ? library.low_latency->step_overhead : library.step_overhead;
   arguments.receive_overhead = arguments.messages.low_latency ? Time{} : library.step_overhead;
   const std::vector<std::uint32_t>& sizes = arguments.messages.turns_side_by_side;

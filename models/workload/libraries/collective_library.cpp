@@ -398,6 +398,10 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
       .positive()
       .fractional();
   d.field("setup", &LibrarySpec::setup, "Time in the kernel before its first step");
+  d.field("cold_start", &LibrarySpec::cold_start,
+          "Time that setup takes longer if the kernel has several channels and no other kernel runs before it in its "
+          "queue, because the kernel begins the queue or waits for another one")
+      .or_default();
   d.field("step_overhead", &LibrarySpec::step_overhead,
           "Time for the poll, the barriers, the fence and the flag of one slot, of the sender and of the receiver");
   d.field("copy_cost", &LibrarySpec::copy_cost,

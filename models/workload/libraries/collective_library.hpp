@@ -183,6 +183,7 @@ struct LibrarySpec {
   std::int64_t slots = 0;              // per FIFO
   Bytes bytes_in_flight;               // per workgroup (channel), all threads together
   Time setup;                          // in the kernel before the first step: work description, connection state
+  Time cold_start{};                   // that setup takes longer where no kernel runs before it in its queue
   Time step_overhead;                  // per slot, of sender and receiver: poll, barriers, fence, flag
   double copy_cost = 1;                // CU time per byte of the library's copy loops / that of plain loops
   double link_cost = 1;                // link time per byte / that of contiguous stores by one sender (senders collide)
