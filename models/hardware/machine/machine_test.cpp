@@ -115,6 +115,19 @@ TEST(Machine, AStoreTakesBothPortsAndThePeersMemory) {
               ElementsAre(Pair("rank 1 port out", 10), Pair("rank 3 HBM", 20), Pair("rank 3 port in", 10)));
 }
 
+// The L2 of the example GPU holds a line once, so it keeps source and destination of a copy of half of its bytes.
+TEST(Machine, OnlyARepeatedCopyWithinTheGpuStaysInTheL2) {
+  core::RunLoop loop;
+  const auto machine = build_or_throw(example_system(2), loop);
+  const double half = machine->gpu().l2.capacity.value / 2;
+  part::CopyUse copy{.rank = 1, .peer = 1, .bytes = {half}};
+  EXPECT_THAT(demands_of_copy(*machine, copy), Contains(Pair("rank 1 HBM", _)));
+  copy.again = true;
+  EXPECT_THAT(demands_of_copy(*machine, copy), Not(Contains(Pair("rank 1 HBM", _))));
+  copy.bytes = {half + 1};
+  EXPECT_THAT(demands_of_copy(*machine, copy), Contains(Pair("rank 1 HBM", _)));
+}
+
 TEST(Machine, ACopyIntoTheHostTakesASlotAndTheMemoryOfItsNode) {
   using Way = program::Transfer::Way;
   core::RunLoop loop;

@@ -59,12 +59,12 @@ struct Ran {
   Watcher seen;
 };
 
-Ran run(const libraries::EquippedSystem& system, const LibrarySpec& spec, double bytes) {
+Ran run(const libraries::EquippedSystem& system, const LibrarySpec& spec, double bytes, int times = 1) {
   Ran ran;
   ran.program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
   ran.program->queues.resize(1);
   builder::Builder build{system, *ran.program, ran.program->queues[0]};
-  append_all_to_all(build, spec, Bytes{bytes}, true, "all_to_all");
+  for (int i = 0; i < times; ++i) append_all_to_all(build, spec, Bytes{bytes}, true, "all_to_all");
   ran.loop = std::make_unique<core::RunLoop>();
   ran.machine = machine::build_or_throw(system, *ran.loop);
   ran.result = replay::Replay(*ran.machine, *ran.program, &ran.seen).run();
@@ -112,6 +112,20 @@ TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
                 around + (1 + sent) * slots + 0.1 * std::max(0, slots - 4) + 0.6, 1e-5)
         << slots << " slots";
   }
+}
+
+// Only the first of two kernels of a queue is cold, and a kernel with a single channel is not.
+TEST(Messages, TheFirstKernelOfAQueueBeginsCold) {
+  LibrarySpec cold = library();
+  cold.cold_start = Time::from_us(3);
+  const auto longer = [&](double bytes, int times) {
+    return run(example_equipped(2), cold, bytes, times).result.end.us() -
+           run(example_equipped(2), library(), bytes, times).result.end.us();
+  };
+  EXPECT_NEAR(longer(4 * slot, 1), 3, 1e-6);
+  EXPECT_NEAR(longer(4 * slot, 2), 3, 1e-6);
+  cold.max_channels = 1;
+  EXPECT_EQ(time_us(example_equipped(2), cold, 4 * slot), time_us(example_equipped(2), library(1), 4 * slot));
 }
 
 // With a FIFO of one slot, sender and receiver take turns, each alone on the CU: 3.262 + 0.5 + 0.1 + 2.764 per slot.

@@ -442,6 +442,29 @@ TEST(BulkEmbedding, ItsPartsAloneAreItsParts) {
   }
 }
 
+// Four workgroups share a CU and its store window. Results that fit into their share of it are stored while others load;
+// a workgroup waits for the rest. All results are stored, whatever the window.
+TEST(Embedding, WorkgroupsWaitForStoresThatDoNotFitIntoTheWindow) {
+  const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 16, 32, Order::peer_by_peer};
+  EmbeddingSpec spec = spec_of(c, Schedule::unfused_kernel);
+  spec.registers_per_thread = 64;
+  libraries::EquippedSystem system = system_of(c);
+  const double vector = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
+  for (const double share : {0.0, 0.25, 1.0, 2.0}) {
+    system.spec.node.gpu.port.store_window_per_cu = Bytes{4 * 16 * vector * share};
+    const auto program = program_of(system, spec);
+    const program::Kernel& kernel = kernel_of(*program);
+    double beside = 0, waited = 0;
+    for (const Phase& phase : steps(kernel, 0, 0)) {
+      if (phase.kind != Phase::Kind::work) continue;
+      const program::PhaseShape& shape = kernel.shapes[phase.shape];
+      (shape.read > 0 ? beside : waited) += shape.write * phase.amount;
+    }
+    EXPECT_NEAR(beside, 16 * vector * std::min(1.0, share), 1e-6) << share;
+    EXPECT_NEAR(beside + waited, 16 * vector, 1e-6) << share;
+  }
+}
+
 // Start-up takes 5 us and the overhead of the task 0.4 us. Then two loads of row numbers take 400 ns each: 16 bags of
 // 64 row numbers of 8 B are 8 KiB, twice the 256 threads x 16 B of one load. Later tasks have these times in their
 // shape.
