@@ -442,8 +442,8 @@ TEST(BulkEmbedding, ItsPartsAloneAreItsParts) {
   }
 }
 
-// Four workgroups share a CU and its store window. Results that fit into their share of it are stored while others load;
-// a workgroup waits for the rest. All results are stored, whatever the window.
+// Four workgroups share a CU and its store window. What fits into a workgroup's share of it is stored while others load,
+// and the workgroup waits for the rest. All results are stored, whatever the window.
 TEST(Embedding, WorkgroupsWaitForStoresThatDoNotFitIntoTheWindow) {
   const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 16, 32, Order::peer_by_peer};
   EmbeddingSpec spec = spec_of(c, Schedule::unfused_kernel);
@@ -451,7 +451,7 @@ TEST(Embedding, WorkgroupsWaitForStoresThatDoNotFitIntoTheWindow) {
   libraries::EquippedSystem system = system_of(c);
   const double vector = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
   for (const double share : {0.0, 0.25, 1.0, 2.0}) {
-    system.spec.node.gpu.port.store_window_per_cu = Bytes{4 * 16 * vector * share};
+    system.node.gpu.port.store_window_per_cu = Bytes{4 * 16 * vector * share};
     const auto program = program_of(system, spec);
     const program::Kernel& kernel = kernel_of(*program);
     double beside = 0, waited = 0;
