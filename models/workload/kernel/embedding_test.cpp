@@ -442,8 +442,8 @@ TEST(BulkEmbedding, ItsPartsAloneAreItsParts) {
   }
 }
 
-// Four workgroups share a CU and its store window. What fits into a workgroup's share of it is stored while others load,
-// and the workgroup waits for the rest. All results are stored, whatever the window.
+// Four workgroups share a CU and its store window. What fits into a workgroup's share of it is stored while others
+// load, and the workgroup waits for the rest. All results are stored, whatever the window.
 TEST(Embedding, WorkgroupsWaitForStoresThatDoNotFitIntoTheWindow) {
   const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 16, 32, Order::peer_by_peer};
   EmbeddingSpec spec = spec_of(c, Schedule::unfused_kernel);
