@@ -3,8 +3,8 @@
 //   before=1  a kernel read 512 MiB of other memory
 //   before=2  a kernel wrote 512 MiB of other memory
 //   before=3  a kernel read 512 MiB of other memory, then another kernel wrote the source of the copy
-// A gate holds the stream until the copy is enqueued. The time is that between two events around the copy. In a process
-// with one GPU, a copy takes about 1.5 us less than in one with several (`copy_single`).
+// A gate holds the stream until the copy is enqueued. The time is that between two events around the copy. On a machine
+// with one GPU, a copy takes 1.5 us less than on one with several.
 #include "cuda_check.hpp"
 #include "harness.hpp"
 
