@@ -51,7 +51,8 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
   d.field("store_latency", &PortSpec::store_latency,
           "Time from issuing a store until it is visible at the peer, over an idle link")
       .positive();
-  d.field("store_window_per_cu", &PortSpec::store_window_per_cu, "Bytes of peer stores that one CU can have in flight")
+  d.field("store_window_per_cu", &PortSpec::store_window_per_cu,
+          "Bytes of stores that one CU can have in flight, measured with stores to a peer")
       .positive()
       .fractional();
   d.field(

@@ -34,7 +34,7 @@ struct PortSpec {
   Bytes packet{128};
   Bytes header{0};
   Time store_latency;         // from the issue of a store until it is visible at the peer, over an idle link
-  Bytes store_window_per_cu;  // bytes of peer stores that one CU can have in flight
+  Bytes store_window_per_cu;  // bytes of stores that one CU can have in flight, measured at a peer
   Time store_return;          // from a store's arrival at the peer until its workgroup knows (for its fence)
   Time fence;                 // time of a system-wide fence with no stores in flight
   // A kernel's first fence on a GPU takes at least this time, and no fence of the kernel ends before it. Absent:
