@@ -92,6 +92,9 @@ const std::vector<std::pair<std::string_view, std::string_view>>& glossary() {
       {"part", "model of one piece of hardware, such as memory, links or the NIC"},
       {"persistent kernel", "kernel with as many workgroups as the GPU holds, each of which does many tasks"},
       {"phase", "part of a workgroup's work with constant demands: read, compute, store, wait"},
+      {"pipelined",
+       "schedule in which a product is one GEMM for each rank's rows, on two streams with copies between all pairs of "
+       "ranks, as in PyTorch's operators over symmetric memory"},
       {"place", "space for one workgroup on a CU; also called slot"},
       {"point", "one combination of the values of a sweep's axes"},
       {"port", "all links of one GPU to the others of its node, or the connection of one NIC to the fabric"},
@@ -125,7 +128,8 @@ const std::vector<std::pair<std::string_view, std::string_view>>& glossary() {
       {"slot", "place of a workgroup on a CU, or part of a FIFO"},
       {"SM", "streaming multiprocessor of NVIDIA; a CU here"},
       {"split",
-       "schedule in which a product is one GEMM for each rank's rows, which overlap with copies of other rows"},
+       "schedule in which a product is one GEMM for each rank's rows, which overlap with copies of other rows around a "
+       "ring"},
       {"stand-in",
        "the one rank that is simulated if every rank runs a kernel independently of the others "
        "(docs/explanation/folding.md)"},

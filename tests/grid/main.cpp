@@ -52,7 +52,7 @@ std::vector<Way> ways() {
                     {"dim", "64"},
                     {"rows_per_table", "1000"},
                     {"in_flight", "4 KiB"}}});
-  for (const char* schedule : {"bulk_synchronous", "split", "fused"}) {
+  for (const char* schedule : {"bulk_synchronous", "split", "pipelined", "fused"}) {
     const bool fused = std::string(schedule) == "fused";
     const auto product = [&](const char* op, const std::vector<const char*>& movers) {
       for (const char* mover : movers) {

@@ -144,7 +144,7 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   // In strict cases the library may not choose algorithm and protocol.
   const bool any = how == Draw::loose, engines = !scatters && one.nodes == 1 && wired(one.system);
   const char* const parts = any || engines ? random.of<const char*>({"bulk_synchronous", "communication"}) : "gemm";
-  const std::string schedule = random.of<const char*>({"fused", "fused", "fused", "fused", "split", "gemm", parts});
+  const std::string schedule = random.of<const char*>({"fused", "fused", "fused", "fused", "split", "pipelined", "gemm", parts});
   add("schedule", schedule);
   if (schedule == "bulk_synchronous" || schedule == "communication")
     add("engine", any ? random.of<const char*>({"cu", "dma"}) : "dma");
@@ -180,7 +180,7 @@ void draw_transformer(Case& one, Random& random) {
   add("model", random.of<const char*>({"../models/llama2_70b.yaml", "../models/gpt3_175b.yaml"}));
   add("pass", random.of<const char*>({"prefill", "decode", "training"}));
   add("sequences", random.of<const char*>({"1", "3", "8"}));
-  add("schedule", random.of<const char*>({"bulk_synchronous", "split", "fused", "fused", "gemm"}));
+  add("schedule", random.of<const char*>({"bulk_synchronous", "split", "pipelined", "fused", "fused", "gemm"}));
   add("rows", random.of<const char*>({"copy_engine", "copy_engine", "push", "pull"}));
   add("tiles", random.of<const char*>({"store", "add", "pull"}));
   if (random.one_in(2)) add("chunks", random.of<const char*>({"2", "3"}));

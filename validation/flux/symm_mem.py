@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """PyTorch's fused operators over symmetric memory, at the shapes of grid.csv, beside our own kernels.
 
-Usage: symm_mem.py --gpus N --out FILE [--rounds N]
+Usage: symm_mem.py --gpus N --out FILE [--rounds N] [--grid FILE]
+--grid: the shapes of a file with the columns mode, m, n and k of one GPU's GEMM, instead.
 Multicast is off. There is one process per GPU. Times are those between events around the operator. Before the first
 event, a spin hides the host's launch times, and a small all-reduce synchronises the GPUs. A row has the median over the
 rounds of the slower rank.
 """
 import argparse
+import csv
 import os
 import statistics
 import sys
@@ -24,8 +26,17 @@ ROWS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384]
 PAUSE = 3  # pause before a run, as a multiple of the previous run's time
 
 
-def shapes(ranks):
+MODES = {"reduce_scatter": "rs_symm_mem", "all_gather": "ag_symm_mem"}
+
+
+def shapes(ranks, grid):
     """(operator, m, n, k) of one GPU's GEMM."""
+    if grid:
+        kinds = {mode: kind for kind, mode in MODES.items()}
+        for row in csv.DictReader(line for line in open(grid) if not line.startswith("#")):
+            if int(row["ranks"]) == ranks:
+                yield kinds[row["mode"]], int(row["m"]), int(row["n"]), int(row["k"])
+        return
     for n, k in ((12288, 49152), (8192, 28672)):
         for m in ROWS:
             yield "reduce_scatter", m, n, k // ranks
@@ -96,8 +107,8 @@ def worker(rank, arguments):
         print(f"# moire-flux 1\n# gpu: {name}\n# gpus: {arguments.gpus}\n# torch: {torch.__version__}", file=file)
         print(f"# date: {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}\n# multicast: off", file=file)
         print("mode,ranks,m,n,k,whole_n,whole_k,chunks,swizzle,time_us,p10_us,p90_us,repetitions,right", file=file)
-    for kind, m, n, k in shapes(arguments.gpus):
-        mode = "rs_symm_mem" if kind == "reduce_scatter" else "ag_symm_mem"
+    for kind, m, n, k in shapes(arguments.gpus, arguments.grid):
+        mode = MODES[kind]
         try:
             operator = Operator(kind, m, n, k, rank, arguments.gpus, group)
             right = operator.right()
@@ -121,6 +132,7 @@ def main():
     parser.add_argument("--gpus", type=int, required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--grid")
     arguments = parser.parse_args()
     processes.spawn(worker, args=(arguments,), nprocs=arguments.gpus)
 

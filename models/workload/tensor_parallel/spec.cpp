@@ -17,13 +17,16 @@ using kernel::GemmSpec;
 template <class Spec>
 void describe_common(Describer<Spec>& d, const char* product) {
   d.field("gemm", &Spec::gemm, product).example("{m: 4096, n: 12288, k: 49152}");
-  d.field("schedule", &Spec::schedule,
-          "bulk_synchronous: the GEMM and the collective, one after the other; split: a GEMM for the rows of each "
-          "rank, while rows of other ranks are copied; fused: one kernel that sends each tile when it is complete, or "
-          "computes each tile when its rows have arrived; gemm and communication: only the GEMM or only the collective "
-          "of bulk_synchronous")
+  d.field(
+       "schedule", &Spec::schedule,
+       "bulk_synchronous: the GEMM and the collective, one after the other; split: a GEMM for the rows of each "
+       "rank, while rows of other ranks are copied around a ring (TransformerEngine); pipelined: the same with copies "
+       "between all pairs of ranks, on two streams with barriers (PyTorch's operators over symmetric memory); fused: "
+       "one kernel that sends each tile when it is complete, or computes each tile when its rows have arrived; gemm "
+       "and communication: only the GEMM or only the collective of bulk_synchronous")
       .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
                 {"split", Schedule::split},
+                {"pipelined", Schedule::pipelined},
                 {"fused", Schedule::fused},
                 {"gemm", Schedule::gemm},
                 {"communication", Schedule::communication}})
@@ -77,8 +80,8 @@ std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedS
                                (operands + buffers) * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
                    "make m, n or k smaller"};
   }
-  if (spec.schedule == Schedule::split && !one_node(system))
-    return Problem{"the split schedule only copies inside a node",
+  if ((spec.schedule == Schedule::split || spec.schedule == Schedule::pipelined) && !one_node(system))
+    return Problem{"the split and pipelined schedules only copy inside a node",
                    "use one node, or write schedule: bulk_synchronous or fused"};
   if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && !one_node(system))
     return Problem{"workgroups can only load from peers of their node", "use another mover, or one node"};
@@ -116,6 +119,8 @@ void append_any(builder::Builder& build, const Spec& spec, const std::string& na
       return;
     case Schedule::split:
       return append_split(build, spec);
+    case Schedule::pipelined:
+      return append_pipelined(build, spec);
     case Schedule::fused:
       return append_fused(build, spec, prefix + (gathers ? "all_gather_gemm" : "gemm_reduce_scatter"));
     case Schedule::gemm:
@@ -136,8 +141,9 @@ collective::Method method_of(const Spec& spec) {
 
 // Adds a note for each written key that the schedule does not use.
 void note_unused(const builder::Builder& build, Schedule schedule, const config::Node& written) {
-  const bool in_parts = schedule == Schedule::split, in_turn = schedule == Schedule::bulk_synchronous;
-  const char* const name = in_parts ? "split" : in_turn ? "bulk_synchronous" : "fused";
+  const bool split = schedule == Schedule::split, in_turn = schedule == Schedule::bulk_synchronous;
+  const bool in_parts = split || schedule == Schedule::pipelined;
+  const char* const name = split ? "split" : in_parts ? "pipelined" : in_turn ? "bulk_synchronous" : "fused";
   const auto note = [&](std::initializer_list<const char*> keys) {
     for (const char* key : keys) {
       if (build.notes == nullptr || written.find(key) == nullptr) continue;
@@ -182,7 +188,9 @@ builder::Operator operator_of(const char* name) {
   return builder::make_operator<Spec>(name, appended);
 }
 
-builder::Knob schedules() { return {"schedule", {"bulk_synchronous", "split", "fused"}, "bulk_synchronous", "", ""}; }
+builder::Knob schedules() {
+  return {"schedule", {"bulk_synchronous", "split", "pipelined", "fused"}, "bulk_synchronous", "", ""};
+}
 builder::Knob movers(std::vector<std::string> names) {
   const std::string usual = names.front();
   return {"mover", std::move(names), usual, "schedule", "fused"};

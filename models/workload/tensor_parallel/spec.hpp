@@ -14,10 +14,11 @@
 namespace moire::tensor_parallel {
 
 // bulk_synchronous: GEMM and collective as two library kernels, one after the other. split: one GEMM for each rank's
-// block of rows, while other blocks are copied. fused: one kernel, which sends each tile when it is complete
-// (reduce-scatter) or computes each tile when its rows have arrived (all-gather). gemm, communication: only one of the
-// two parts of bulk_synchronous.
-enum class Schedule { bulk_synchronous, split, fused, gemm, communication };
+// block of rows, while other blocks are copied around a ring. pipelined: the same with copies between all pairs of
+// ranks, on two streams with barriers. fused: one kernel, which sends each tile when it is complete (reduce-scatter) or
+// computes each tile when its rows have arrived (all-gather). gemm, communication: only one of the two parts of
+// bulk_synchronous.
+enum class Schedule { bulk_synchronous, split, pipelined, fused, gemm, communication };
 
 // How a fused kernel moves data. A reduce-scatter sends tiles to their owner, the rank that keeps their rows: store (to
 // a buffer of the owner, which sums the tiles), add (remote atomics on the owner's result) or pull (the owner loads
@@ -106,5 +107,12 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
 void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name);
 void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec);
 void append_split(builder::Builder& build, const AllGatherGemmSpec& spec);
+void append_pipelined(builder::Builder& build, const GemmReduceScatterSpec& spec);
+void append_pipelined(builder::Builder& build, const AllGatherGemmSpec& spec);
+
+// split and pipelined: the GEMM of one block of rows.
+kernel::GemmSpec part_of(kernel::GemmSpec product, Rank ranks);
+// split and pipelined: a builder that appends to `stream`.
+builder::Builder of_stream(const builder::Builder& build, program::Queue& stream);
 
 }  // namespace moire::tensor_parallel

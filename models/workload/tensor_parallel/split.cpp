@@ -32,18 +32,16 @@ void append_copy(const builder::Builder& build, program::Queue& stream, Bytes by
                                                }});
 }
 
+}  // namespace
+
 kernel::GemmSpec part_of(kernel::GemmSpec product, Rank ranks) {
   product.m = (product.m + ranks - 1) / ranks;
   return product;
 }
 
 builder::Builder of_stream(const builder::Builder& build, program::Queue& stream) {
-  builder::Builder own{build.system, build.program,  stream,      build.path,
-                       build.traces, build.recorded, build.notes, build.untried};
-  return own;
+  return {build.system, build.program, stream, build.path, build.traces, build.recorded, build.notes, build.untried};
 }
-
-}  // namespace
 
 // In step s, rank r computes with the rows of rank r - s and forwards them to rank r + 1. From step 1 on, these rows
 // have come from rank r - 1. Ranks are counted modulo the number of ranks.

@@ -336,7 +336,7 @@ TEST(TensorParallel, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}}", example_equipped(1)),
               HasSubstr("needs at least 2 ranks"));
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}, schedule: split}", example_equipped(2, 2)),
-              HasSubstr("copies inside a node"));
+              HasSubstr("only copy inside a node"));
   EXPECT_THAT(refused("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64, split_k: 2}, schedule: fused}", two),
               HasSubstr("remove split_k"));
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 1000000, n: 1000000, k: 1000000}, schedule: fused}", two),
@@ -391,6 +391,51 @@ TEST(TensorParallel, SplitRunsInARing) {
       for (const auto& [pair, bytes] : all.bytes) EXPECT_EQ(pair.second, (pair.first + 1) % gpus);
       EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
     }
+  }
+}
+
+// Every rank sends one block of rows to every other rank. In an all-gather it also copies its own rows twice: to the
+// memory that its peers read, and to the gathered matrix.
+TEST(TensorParallel, PipelinedSendsEveryPairOneBlock) {
+  for (const bool gathers : {false, true}) {
+    for (const Rank gpus : {2, 3, 4, 5}) {
+      const EquippedSystem system = example_equipped(gpus);
+      const Built built = build(fmt::format("{}: {{gemm: {{m: 999, n: 512, k: 640}}, schedule: pipelined}}",
+                                            gathers ? "all_gather_gemm" : "gemm_reduce_scatter"),
+                                system);
+      ASSERT_EQ(built.errors, "");
+      const Walk all = walk(*built.program);
+      for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
+      const double block = (999 + gpus - 1) / gpus * (gathers ? 640. : 512.) * 2;
+      for (Rank from = 0; from < gpus; ++from) {
+        for (Rank to = 0; to < gpus; ++to) {
+          const auto sent = all.bytes.find({from, to});
+          EXPECT_EQ(sent == all.bytes.end() ? 0 : sent->second, from != to ? block : gathers ? 2 * block : 0);
+        }
+      }
+      EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
+    }
+  }
+}
+
+// A barrier ends on no rank before the last rank has begun it: its kernel raises a flag at every other rank.
+TEST(TensorParallel, PipelinedBarriersMeetAllRanks) {
+  const EquippedSystem system = example_equipped(4);
+  const Built built = build("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}, schedule: pipelined}", system);
+  ASSERT_EQ(built.errors, "");
+  const auto& kernel = std::get<program::Kernel>(built.program->queues.front().operations.front());
+  EXPECT_EQ(kernel.name, "barrier");
+  for (Rank rank = 0; rank < 4; ++rank) {
+    std::set<Rank> told, heard;
+    Phase phase;
+    for (std::uint32_t step = 0; kernel.body->phase(rank, 0, step, phase); ++step, phase = {}) {
+      if (phase.kind == Phase::Kind::signal) told.insert(built.program->place_of(phase.flag).rank);
+      if (phase.kind == Phase::Kind::wait) heard.insert(built.program->place_of(phase.flag).index);
+    }
+    std::set<Rank> others{0, 1, 2, 3};
+    others.erase(rank);
+    EXPECT_EQ(told, others);
+    EXPECT_EQ(heard, others);
   }
 }
 

@@ -32,11 +32,13 @@ void TransformerSpec::describe(config::Describer<TransformerSpec>& d) {
           "50 to 73 % of the A100's peak)")
       .range(0.01, 1)
       .or_default();
-  d.field(
-       "schedule", &TransformerSpec::schedule,
-       "Schedule of every product with its collective: bulk_synchronous, split, fused, or gemm (no collectives at all)")
+  d.field("schedule", &TransformerSpec::schedule,
+          "Schedule of every product with its collective: bulk_synchronous, split, pipelined, fused, or gemm (no "
+          "collectives at "
+          "all)")
       .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
                 {"split", Schedule::split},
+                {"pipelined", Schedule::pipelined},
                 {"fused", Schedule::fused},
                 {"gemm", Schedule::gemm}})
       .or_default();
@@ -104,7 +106,7 @@ void append_transformer(builder::Builder& build, const TransformerSpec& spec) {
 builder::Operator transformer_operator() {
   builder::Operator made =
       builder::make_operator<TransformerSpec>("transformer", append_transformer, check_transformer);
-  made.knobs = {{"schedule", {"bulk_synchronous", "split", "fused"}, "bulk_synchronous", "", ""},
+  made.knobs = {{"schedule", {"bulk_synchronous", "split", "pipelined", "fused"}, "bulk_synchronous", "", ""},
                 {"rows", {"copy_engine", "push", "pull"}, "copy_engine", "schedule", "fused"},
                 {"tiles", {"store", "add", "pull"}, "store", "schedule", "fused"},
                 {"chunks", {"1", "2", "4", "8"}, "1", "schedule", "fused"}};

@@ -76,7 +76,7 @@ Built build(const std::string& keys, const EquippedSystem& system, std::int64_t 
 
 TEST(Transformer, EveryPassAndScheduleEnds) {
   for (const char* pass : {"prefill", "decode", "training"}) {
-    for (const char* schedule : {"split", "fused", "gemm"}) {
+    for (const char* schedule : {"split", "pipelined", "fused", "gemm"}) {
       for (const program::Rank gpus : {2, 4}) {
         SCOPED_TRACE(fmt::format("{} {} on {}", pass, schedule, gpus));
         const EquippedSystem system = example_equipped(gpus);
