@@ -85,12 +85,9 @@ void bench_case(Collector& c, int row_bytes, int64_t footprint, int wgs, int per
   c.row("gather_length", p, "wg_time", mean_end, "us");
 }
 
-}  // namespace
+constexpr int64_t kMib = int64_t{1} << 20;
 
-int main(int argc, char** argv) {
-  Collector c(argc, argv, "gather_length", kPoolBytes);
-  if (!c.wants("gather_length")) return 0;
-  constexpr int64_t kMib = int64_t{1} << 20;
+void bench_all(Collector& c) {
   // Grids that fill the GPU exactly once.
   for (const int per_sm : {1, kPerSm}) {
     for (const int batches : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
@@ -111,5 +108,25 @@ int main(int argc, char** argv) {
       bench_case(c, 512, 1024 * kMib, wgs, kPerSm, batches, 0);
     }
   }
+}
+
+// Rows of 32 and 64 B, which the number of rows limits and not the number of bytes.
+void bench_short_rows(Collector& c) {
+  for (const int row_bytes : {32, 64}) {
+    for (const int batches : {1, 4, 16, 64})
+      bench_case(c, row_bytes, 8192 * kMib, c.sms() * kPerSm, kPerSm, batches, 0);
+    for (const int64_t mib : {16, 64, 256, 1024})
+      for (const int batches : {1, 2, 4, 16})
+        if (const int wgs = int(mib * kMib / kBatchBytes / batches); wgs <= c.sms() * 256)
+          bench_case(c, row_bytes, 8192 * kMib, wgs, kPerSm, batches, 0);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Collector c(argc, argv, "gather_length", kPoolBytes);
+  if (c.wants("gather_length")) bench_all(c);
+  if (c.wants("gather_length_short")) bench_short_rows(c);
   return 0;
 }

@@ -77,12 +77,12 @@ void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec
   const std::int64_t resident = builder::resident_workgroups(build, kernel.resources);
   program::PhaseShape shape = gather_shape(spec, build.gpu(), "gather", {.passes = 1, .workgroups = resident});
   const std::int64_t cus = build.gpu().compute.total_cus();
-  const auto per_cu = static_cast<double>((resident + cus - 1) / cus);
+  const std::int64_t at_once = std::min(resident, sizes.tasks_per_rank * build.ranks());
+  const auto per_cu = static_cast<double>((at_once + cus - 1) / cus);
   const program::PhaseShape store = store_results(spec, build.gpu(), per_cu, sizes.vector_bytes, shape);
   kernel.shapes = {shape, of_first_task(spec, build.gpu(), shape), store};
-  kernel.body = std::make_shared<EmbeddingBody>(
-      spec, resident, before_first_rows(spec, build.gpu(), std::min(resident, sizes.tasks_per_rank * build.ranks())),
-      store.write > 0 ? 2 : 1);
+  kernel.body = std::make_shared<EmbeddingBody>(spec, resident, before_first_rows(spec, build.gpu(), at_once),
+                                                store.write > 0 ? 2 : 1);
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

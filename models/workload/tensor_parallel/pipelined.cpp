@@ -114,12 +114,12 @@ class PartsBody final : public program::KernelBody {
 // PyTorch's kernel for sums (reduce_kernel, bf16, over the first dimension): each thread adds up 4 elements of the
 // result and loads 4 parts at a time. NVIDIA's profiler counted 274, 325 and 388 instructions of a wavefront for 2, 4
 // and 8 parts, 54 registers and workgroups of 128 threads on an H200 (2026-11-29). A workgroup takes longer than these
-// instructions and its loads, because it fetches each instruction only once: sum_pause is what is missing of the time
-// of 4 parts of 4096 x 8192 elements.
+// instructions and its loads, probably because it fetches each instruction only once. sum_clocks are what is missing of
+// the time of 4 parts of 4096 x 8192 elements.
 constexpr std::int64_t sum_threads = 128, sum_registers = 54;
 constexpr double elements_per_thread = 4, parts_at_once = 4;
 constexpr double instructions_of_sum = 240, instructions_of_part = 20;
-constexpr Time sum_pause = Time::from_ns(600);
+constexpr double sum_clocks = 1190;
 
 void append_sum(builder::Builder& build, const kernel::GemmSpec& part) {
   const double parts = build.ranks(), element = builder::bytes_of(part.dtype);
@@ -136,7 +136,7 @@ void append_sum(builder::Builder& build, const kernel::GemmSpec& part) {
   shape.in_flight = Bytes{own * std::min(parts, parts_at_once)};
   shape.instructions = (instructions_of_sum + instructions_of_part * parts) * static_cast<double>(sum_threads) /
                        static_cast<double>(build.gpu().compute.wavefront);
-  shape.pause = sum_pause;
+  shape.pause = Time::from_seconds(sum_clocks / build.gpu().compute.clock.value);
   program::Kernel kernel;
   kernel.name = build.unique("sum");
   kernel.resources = {.threads = sum_threads, .registers_per_thread = sum_registers, .lds = {}};
