@@ -144,7 +144,8 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   // In strict cases the library may not choose algorithm and protocol.
   const bool any = how == Draw::loose, engines = !scatters && one.nodes == 1 && wired(one.system);
   const char* const parts = any || engines ? random.of<const char*>({"bulk_synchronous", "communication"}) : "gemm";
-  const std::string schedule = random.of<const char*>({"fused", "fused", "fused", "fused", "split", "pipelined", "gemm", parts});
+  const std::string schedule =
+      random.of<const char*>({"fused", "fused", "fused", "fused", "split", "pipelined", "gemm", parts});
   add("schedule", schedule);
   if (schedule == "bulk_synchronous" || schedule == "communication")
     add("engine", any ? random.of<const char*>({"cu", "dma"}) : "dma");
@@ -161,6 +162,7 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
       if (random.one_in(2)) add("store_buffer", random.of<const char*>({"1 KiB", "8 KiB", "32 KiB"}));
     if (random.one_in(3)) add("sum_workgroups", random.of<const char*>({"1", "16", "1000"}));
     if (random.one_in(2)) add("fetch", random.of<const char*>({"by_source", "by_tile"}));
+    if (random.one_in(2)) add("relay_cus", random.of<const char*>({"1", "8"}));
     return;
   }
   add("chunks", random.of<const char*>({"1", "2", "3", "4", "8"}));

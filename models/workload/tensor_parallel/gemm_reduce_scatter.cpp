@@ -6,14 +6,13 @@
 // of the rank that computed them. The owner's workgroups have a second strand (wavefronts with steps of their own),
 // which loads and adds the tiles. Between nodes, the GPUs of a node first add up their parts of a tile on the owner's
 // relay: the GPU that has the owner's index in this node. The relay puts the sum, so that a NIC carries one sum instead
-// of a part of each GPU.
+// of a part of each GPU. Either workgroups of the kernel relay while others compute (relay_cus), or the second kernel
+// does so.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "models/hardware/memory/cache.hpp"
-#include "models/workload/tensor_parallel/spec.hpp"
+#include "models/workload/tensor_parallel/reduce_scatter.hpp"
 
 namespace moire::tensor_parallel {
 
@@ -22,69 +21,14 @@ namespace {
 using kernel::GemmSpec;
 using program::Phase;
 
-struct Terms {
-  FusedLaunch launch;
-  Rank ranks = 1;
-  Mover mover = Mover::store;
-  BlockOrder order{};
-  FetchOrder fetch{};
-  double element = 2;
-  double buffered = 1;  // with store_beside: share of a tile that is stored while the next main loop runs
-  Time written{};       // from the end of a bulk store in shared memory until the L2 has answered
-  Time fence{};
-  std::uint32_t queue_pairs = 1;
-  Rank neighbours = 1;  // GPUs of a node
-  // Flags at a relay: one per tile that the relay puts to other nodes, raised by every GPU of its node.
-  program::FlagBlock gathered{};
-  std::uint32_t most_tiles = 0;  // largest number of tiles of one owner
-  // Flags at the owner of a tile: one per tile, raised by every source; with pull one per tile and source.
-  program::FlagBlock arrived{};
-
-  Rank places() const { return ranks / neighbours; }  // nodes
-  bool turns(Rank by) const { return launch.order.turns() && (places() == 1 || by % neighbours == 0); }
-  // With add: true if the kernel itself waits for the parts of other ranks, so that it needs no second kernel.
-  bool ends_alone() const { return launch.gemm.schedule != libraries::Schedule::one_tile && places() == 1; }
-  // Returns the GPU in the node of `rank` to which `rank` sends its parts of the tiles of `owner`: the owner or its
-  // relay.
-  Rank target(Rank rank, Rank owner) const { return rank - rank % neighbours + owner % neighbours; }
-  // behind() returns the owner for which `relay` puts sums and which lies `place` nodes after the node of `relay`.
-  // gathered_flag() returns the relay's flag for a tile of such an owner.
-  Rank behind(Rank relay, Rank place) const { return (relay + place * neighbours) % ranks; }
-  program::FlagRef gathered_flag(Rank relay, Rank owner, std::uint32_t tile) const {
-    const Rank place = (owner + ranks - relay) % ranks / neighbours;
-    return gathered.at(relay, (place - 1) * most_tiles + tile);
-  }
-  // Returns the number of parts that an owner adds up: one of each GPU of its node, and a sum of each other node.
-  std::int64_t parts() const { return neighbours + places() - 1; }
-  // Returns the number of a tile among the tiles of its owner, counted column by column.
-  std::uint32_t number_of(Rank owner, std::int64_t slot, std::int64_t column) const {
-    return static_cast<std::uint32_t>(column * launch.order.slots(owner) + slot);
-  }
-  program::FlagRef flag(Rank owner, std::uint32_t tile, Rank source) const {
-    return arrived.at(owner, mover == Mover::pull ? tile * ranks + source : tile);
-  }
-  double bytes(std::int64_t rows, std::int64_t column) const {
-    return static_cast<double>(rows * launch.width(column)) * element;
-  }
-  // Returns the number of tiles that a rank owns. Columns of tiles beyond C, which exist only to fill clusters, do not
-  // count.
-  std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.whole_columns(); }
-  // Returns the rank (modulo ranks) that computes the tiles of `rank` before all others do. The rank before it computes
-  // them next, and so on. With in_order, all ranks compute them at about the same time, so any rank could be the first.
-  Rank makes_first(Rank rank) const { return order == BlockOrder::own_first ? rank : rank + ranks - 1; }
-  double own_bytes(Rank rank, std::int64_t tile) const {
-    const std::int64_t slots = launch.order.slots(rank);
-    return bytes(launch.order.slot_rows(rank, tile % slots), tile / slots);
-  }
-};
-
 class GemmBody final : public program::KernelBody {
  public:
-  enum Shape : std::uint16_t { main_loop, store, store_to_peer, add, add_to_peer, fetch, shapes };
+  enum Shape : std::uint16_t { main_loop, store, store_to_peer, add, add_to_peer, fetch, relay, shapes };
 
-  explicit GemmBody(Terms terms) : terms_(std::move(terms)), pieces_(terms_.launch.order.most_pieces()) {}
+  GemmBody(ReduceScatterTerms terms, Time load_latency)
+      : terms_(std::move(terms)), pieces_(terms_.launch.order.most_pieces()), load_latency_(load_latency) {}
 
-  std::int64_t workgroups(Rank) const override { return terms_.launch.workgroups; }
+  std::int64_t workgroups(Rank) const override { return terms_.relays + terms_.launch.workgroups; }
   bool turns(Rank by) const override { return terms_.turns(by); }
   std::uint32_t strands(Rank) const override { return terms_.mover == Mover::pull ? 2 : 1; }
   bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t step,
@@ -96,6 +40,9 @@ class GemmBody final : public program::KernelBody {
   // rows of one owner). If stores overlap the next main loop, fence and flags follow that loop, before the next tile
   // needs the store buffer.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    // Workgroups that relay are placed on CUs first, because they wait for all others.
+    if (workgroup < terms_.relays) return relay_step(rank, workgroup, step, phase);
+    workgroup -= terms_.relays;
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
       phase.instructions = true;
@@ -175,6 +122,13 @@ class GemmBody final : public program::KernelBody {
                                           : terms_.gathered_flag(phase.peer, own->owner, there);
   }
 
+  bool relay_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
+    const std::int64_t number = workgroup + step / sum_steps * terms_.relays;
+    if (number >= terms_.relayed_tiles(rank)) return false;
+    sum_step(terms_, rank, number, step % sum_steps, load_latency_, relay, relay, phase);
+    return true;
+  }
+
   // With add, the kernel ends when all parts of the rank's own rows have arrived; its workgroups share the waits. With
   // one tile per workgroup, workgroups that wait would keep others from the CUs, so the next kernel (SumBody) waits
   // instead.
@@ -216,91 +170,10 @@ class GemmBody final : public program::KernelBody {
     return true;
   }
 
-  Terms terms_;
+  ReduceScatterTerms terms_;
   std::size_t pieces_;  // largest number of pieces of a row of tiles
-};
-
-// The second kernel. It sums the parts of a tile as soon as all of them have arrived. However early they have arrived,
-// a workgroup loads the tile's flag before it loads the parts. It begins with the tiles that the
-// rank, as a relay, puts to other nodes; its own tiles follow. With add, remote atomics have already summed the parts
-// of the node, so this kernel waits for them and adds only the sums that other nodes have put.
-class SumBody final : public program::KernelBody {
- public:
-  enum Shape : std::uint16_t { relayed, own };
-
-  SumBody(Terms terms, std::int64_t workgroups, Time load_latency)
-      : terms_(std::move(terms)), workgroups_(workgroups), load_latency_(load_latency) {}
-  std::int64_t workgroups(Rank rank) const override { return std::min(workgroups_, tiles(rank)); }
-  bool turns(Rank by) const override { return terms_.turns(by); }
-  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    std::int64_t number = workgroup + step / 4 * workgroups(rank);
-    if (number >= tiles(rank)) return false;
-    Rank place = 1;
-    while (place < terms_.places() && number >= terms_.own_tiles(terms_.behind(rank, place)))
-      number -= terms_.own_tiles(terms_.behind(rank, place++));
-    const Rank owner = terms_.behind(rank, place);  // the rank itself if place is the number of nodes
-    const bool relays = place < terms_.places();
-    const auto tile = static_cast<std::uint32_t>(number);
-    if (step % 4 == 0) {
-      phase.kind = Phase::Kind::wait;
-      phase.flag = relays ? terms_.gathered_flag(rank, owner, tile) : terms_.flag(rank, tile, rank);
-      phase.target = relays ? terms_.neighbours : terms_.parts();
-    } else if (step % 4 == 1) {
-      phase.kind = Phase::Kind::delay;
-      phase.duration = load_latency_;
-    } else if (step % 4 == 2) {
-      if (terms_.mover == Mover::add && (relays || terms_.places() == 1)) return true;
-      phase.kind = Phase::Kind::work;
-      phase.shape = relays ? relayed : own;
-      phase.amount = terms_.own_bytes(owner, number);
-      phase.peer = rank;
-    } else if (relays) {
-      phase.kind = Phase::Kind::put;
-      phase.peer = owner;
-      phase.bytes = Bytes{terms_.own_bytes(owner, number)};
-      phase.flag = terms_.flag(owner, tile, rank);
-      phase.queue_pair = tile % terms_.queue_pairs;
-    }
-    return true;
-  }
-
- private:
-  std::int64_t tiles(Rank rank) const {
-    std::int64_t all = 0;
-    for (Rank place = 0; place < terms_.places(); ++place) all += terms_.own_tiles(terms_.behind(rank, place));
-    return all;
-  }
-
-  Terms terms_;
-  std::int64_t workgroups_;
   Time load_latency_;
 };
-
-constexpr double bytes_per_load = 16;  // of a thread
-
-// Instructions that a wavefront needs to add up its parts of a load and to store the sum. NVIDIA's profiler counted 227
-// on an H200 (reduce_kernel, validation/flux/kernels.cu), whether 1 or 8 parts are summed, because the loop over the
-// parts has a fixed length of 8.
-constexpr double sum_instructions = 227;
-constexpr double parts_of_a_loop = 8;
-
-// Returns the demands of adding up `summed` parts, per byte of the result.
-program::PhaseShape sum_shape(const builder::Builder& build, const char* name, std::int64_t summed,
-                              double result_bytes) {
-  program::PhaseShape shape;
-  shape.name = name;
-  shape.read = static_cast<double>(summed);
-  // The parts were stored through the local L2, and are loaded in the order in which they were stored. An L2 that has
-  // no room for all of them has lost each part before it is loaded.
-  const Bytes parts{result_bytes * shape.read};
-  shape.read_miss = memory::uniform_hit_ratio(build.gpu().l2, build.gpu().memory_side_cache, parts) < 1 ? 1 : 0;
-  shape.write = 1;
-  shape.pipelined = false;
-  shape.in_flight = Bytes{static_cast<double>(sum_resources.threads) * bytes_per_load * shape.read};
-  const double load = static_cast<double>(build.gpu().compute.wavefront) * bytes_per_load;
-  shape.instructions = sum_instructions * std::ceil(shape.read / parts_of_a_loop) / load;
-  return shape;
-}
 
 }  // namespace
 
@@ -316,7 +189,9 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
     own.departures.share = 1 - 1 / static_cast<double>(neighbours);
     own.departures.rate = port.link_bandwidth * (static_cast<double>(port.links) * port.payload_efficiency);
   }
-  Terms terms{.launch = fused_launch(spec, own, build, 0)};
+  const std::int64_t relays = ranks > neighbours ? spec.relay_cus : 0;
+  ReduceScatterTerms terms{.launch = fused_launch(spec, own, build, relays)};
+  terms.relays = relays;
   terms.ranks = ranks;
   terms.neighbours = neighbours;
   terms.mover = spec.mover;
@@ -370,21 +245,14 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
     const std::uint32_t relayed = (terms.places() - 1) * terms.most_tiles;
     terms.gathered = build.program.add_flags({kernel.name + ".gathered", relayed, raised_by});
   }
-  kernel.body = std::make_shared<GemmBody>(terms);
-  build.queue.operations.emplace_back(std::move(kernel));
-  if (spec.mover == Mover::pull || (spec.mover == Mover::add && terms.ends_alone())) return;
-
-  program::Kernel sum;
-  sum.name = build.unique("sum");
-  sum.resources = sum_resources;
   const double result = terms.bytes(terms.launch.order.blocks().rows(0), 0) /
                         static_cast<double>(terms.launch.width(0)) * static_cast<double>(spec.gemm.n);
-  // With add, the parts of a node have already been added up.
-  const std::int64_t own_parts = spec.mover == Mover::add ? terms.places() : terms.parts();
-  sum.shapes = {sum_shape(build, "relay", terms.neighbours, result), sum_shape(build, "sum", own_parts, result)};
-  const std::int64_t workgroups = spec.sum_workgroups > 0 ? spec.sum_workgroups : build.cus();
-  sum.body = std::make_shared<SumBody>(terms, workgroups, build.gpu().hbm.unloaded_latency);
-  build.queue.operations.emplace_back(std::move(sum));
+  kernel.shapes[GemmBody::relay] =
+      sum_shape(build, "relay", terms.neighbours, result, terms.launch.gemm.resources.threads);
+  kernel.body = std::make_shared<GemmBody>(terms, build.gpu().hbm.unloaded_latency);
+  build.queue.operations.emplace_back(std::move(kernel));
+  if (spec.mover == Mover::pull || (spec.mover == Mover::add && terms.ends_alone())) return;
+  append_sum(build, terms, spec.sum_workgroups > 0 ? spec.sum_workgroups : build.cus(), result);
 }
 
 }  // namespace moire::tensor_parallel

@@ -152,7 +152,7 @@ void note_unused(const builder::Builder& build, Schedule schedule, const config:
   };
   if (in_parts || in_turn)
     note({"mover", "order", "store_beside", "store_buffer", "chunks", "copy_streams", "communication_cus",
-          "sum_workgroups", "fetch"});
+          "sum_workgroups", "relay_cus", "fetch"});
   if (in_parts || schedule == Schedule::fused) note({"engine", "channels", "library"});
 }
 
@@ -216,6 +216,12 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
   d.field("sum_workgroups", &GemmReduceScatterSpec::sum_workgroups,
           "Fused, store: number of workgroups of the kernel that adds; 0: one per CU")
       .range(0, 65536)
+      .or_default();
+  d.field("relay_cus", &GemmReduceScatterSpec::relay_cus,
+          "Fused, between nodes: number of workgroups of the kernel that add up the node's parts of other nodes' tiles "
+          "and "
+          "put the sums, while the other workgroups compute; 0: the kernel that adds does so after the product")
+      .range(0, 4096)
       .or_default();
   d.field("fetch", &GemmReduceScatterSpec::fetch,
           "Fused, pull: which parts of its tiles a rank fetches first. by_source: all parts of one peer, with the "
@@ -287,7 +293,11 @@ collective::Collective exchange_of(const AllGatherGemmSpec& spec, Rank ranks) {
 }
 
 std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system,
-                             std::int64_t /*cus*/) {
+                             std::int64_t cus) {
+  if (spec.schedule == Schedule::fused && !one_node(system) && spec.relay_cus >= cus)
+    return Problem{
+        fmt::format("{} relaying workgroups leave none of the queue's {} CUs to compute", spec.relay_cus, cus),
+        cus > 1 ? fmt::format("use at most {}", cus - 1) : "remove relay_cus, or use more CUs"};
   if (spec.gemm.k < system.ranks())
     return Problem{fmt::format("k {} leaves ranks without a column of A", spec.gemm.k),
                    fmt::format("use at least {}", system.ranks())};
@@ -366,6 +376,7 @@ builder::Operator gemm_reduce_scatter_operator() {
   made.knobs = {schedules(),
                 movers({"store", "add", "pull"}),
                 orders("own_last"),
+                {"relay_cus", {"0", "8", "32"}, "0", "schedule", "fused"},
                 {"store_beside", {"true", "false"}, "", "schedule", "fused"}};
   return made;
 }

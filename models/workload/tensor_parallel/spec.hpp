@@ -47,6 +47,7 @@ enum class FetchOrder { by_source, by_tile };
 // keeps row block r of the sum C.
 struct GemmReduceScatterSpec : TensorParallelSpec {
   std::int64_t sum_workgroups = 0;  // 0: as many as the GPU has CUs
+  std::int64_t relay_cus = 0;       // between nodes: workgroups of the fused kernel that put sums to other nodes
   FetchOrder fetch = FetchOrder::by_source;
   std::optional<Bytes> store_buffer{};  // with store_beside: shared memory per workgroup; absent: as large as a tile
   GemmReduceScatterSpec() { order = BlockOrder::own_last; }

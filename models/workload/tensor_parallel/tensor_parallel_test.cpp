@@ -187,10 +187,12 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
     for (const char* mover : {"store", "add", "pull"}) {
       for (const char* beside : {"true", "true, store_buffer: 1 KiB", "false"}) {
         if (one.nodes > 1 && std::string(mover) == "pull") continue;
+        const int relays = one.nodes > 1 ? static_cast<int>(one.m % 4) : 0;
         SCOPED_TRACE(fmt::format("{} x {} x {}, {} x {}, {}", one.m, one.n, one.k, one.nodes, one.gpus, mover));
         const EquippedSystem system = example_equipped(one.gpus, one.nodes);
-        const Built built =
-            build(one.text("gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}", mover, beside)), system);
+        const Built built = build(one.text("gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}, relay_cus: {}",
+                                                                              mover, beside, relays)),
+                                  system);
         if (!built.program) {  // pull needs persistent workgroups
           EXPECT_THAT(built.errors, HasSubstr("keep the workgroups that compute tiles from the CUs"));
           continue;
@@ -223,6 +225,33 @@ const program::Kernel& kernel_of(const Built& built, std::size_t number) {
 
 Built stored(const EquippedSystem& system, const std::string& keys) {
   return build("gemm_reduce_scatter: {schedule: fused, store_beside: false, " + keys + "}", system);
+}
+
+// With relay_cus, the first workgroups of the product's kernel put the sums of a node to other nodes, and the second
+// kernel puts none.
+TEST(GemmReduceScatter, RelaysAreWorkgroupsOfTheProduct) {
+  const EquippedSystem system = example_equipped(2, 3);
+  for (const int relays : {0, 3}) {
+    const Built built = stored(system, fmt::format("gemm: {{m: 1536, n: 512, k: 512}}, relay_cus: {}", relays));
+    for (const std::size_t number : {0, 1}) {
+      const program::KernelBody& body = *kernel_of(built, number).body;
+      double bytes = 0;
+      for (std::int64_t workgroup = 0; workgroup < body.workgroups(1); ++workgroup) {
+        Phase phase;
+        for (std::uint32_t step = 0; body.phase(1, workgroup, step, phase); ++step, phase = {}) {
+          if (phase.kind != Phase::Kind::put) continue;
+          EXPECT_TRUE(number == 1 || workgroup < relays);
+          bytes += phase.bytes.value;
+        }
+      }
+      // Two other nodes have a GPU with the same number, whose rows are a sixth of the product.
+      EXPECT_DOUBLE_EQ(bytes, (number == 0) == (relays > 0) ? 2 * 1536. / 6 * 512 * 2 : 0);
+    }
+  }
+  EXPECT_THAT(build("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64}, schedule: fused, relay_cus: 4}", system,
+                    "cu_limit: 4,")
+                  .errors,
+              HasSubstr("4 relaying workgroups leave none of the queue's 4 CUs to compute; use at most 3"));
 }
 
 // The second kernel loads the flag of a tile even if all parts have arrived. Its loop has eight parts, of which a rank
