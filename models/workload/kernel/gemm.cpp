@@ -87,8 +87,8 @@ class GemmBody final : public program::KernelBody {
 constexpr double reduction_instructions = 50, reduction_instructions_of_element = 46;
 
 // Returns the kernel that adds up the partial sums of a split k. The L2 still holds those partial sums that have not
-// been written back to memory during the main kernel. A workgroup has 32 columns, and of two blocks of 16 rows every
-// second one, as in cuBLASLt.
+// been written back to memory during the main kernel. As in cuBLASLt, there is a workgroup for every 32 columns. From
+// 17 rows on there are two, which take turns with blocks of 16 rows.
 program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch, double wavefront) {
   constexpr std::int64_t threads = 512, columns = 32;
   const double elements = real(spec.m) * real(spec.n);

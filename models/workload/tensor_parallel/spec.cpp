@@ -217,10 +217,10 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
           "Fused, store: number of workgroups of the kernel that adds; 0: one per CU")
       .range(0, 65536)
       .or_default();
-  d.field("relay_cus", &GemmReduceScatterSpec::relay_cus,
-          "Fused, between nodes: number of workgroups of the kernel that add up the node's parts of other nodes' tiles "
-          "and "
-          "put the sums, while the other workgroups compute; 0: the kernel that adds does so after the product")
+  d.field(
+       "relay_cus", &GemmReduceScatterSpec::relay_cus,
+       "Fused, between nodes: number of workgroups of the kernel that add up the node's parts of other nodes' tiles, "
+       "and put the sums, while the other workgroups compute; 0: the kernel that adds does so after the product")
       .range(0, 4096)
       .or_default();
   d.field("fetch", &GemmReduceScatterSpec::fetch,

@@ -190,9 +190,10 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
         const int relays = one.nodes > 1 ? static_cast<int>(one.m % 4) : 0;
         SCOPED_TRACE(fmt::format("{} x {} x {}, {} x {}, {}", one.m, one.n, one.k, one.nodes, one.gpus, mover));
         const EquippedSystem system = example_equipped(one.gpus, one.nodes);
-        const Built built = build(one.text("gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}, relay_cus: {}",
-                                                                              mover, beside, relays)),
-                                  system);
+        const Built built =
+            build(one.text("gemm_reduce_scatter",
+                           fmt::format("mover: {}, store_beside: {}, relay_cus: {}", mover, beside, relays)),
+                  system);
         if (!built.program) {  // pull needs persistent workgroups
           EXPECT_THAT(built.errors, HasSubstr("keep the workgroups that compute tiles from the CUs"));
           continue;
@@ -248,10 +249,10 @@ TEST(GemmReduceScatter, RelaysAreWorkgroupsOfTheProduct) {
       EXPECT_DOUBLE_EQ(bytes, (number == 0) == (relays > 0) ? 2 * 1536. / 6 * 512 * 2 : 0);
     }
   }
-  EXPECT_THAT(build("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64}, schedule: fused, relay_cus: 4}", system,
-                    "cu_limit: 4,")
-                  .errors,
-              HasSubstr("4 relaying workgroups leave none of the queue's 4 CUs to compute; use at most 3"));
+  EXPECT_THAT(
+      build("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64}, schedule: fused, relay_cus: 4}", system, "cu_limit: 4,")
+          .errors,
+      HasSubstr("4 relaying workgroups leave none of the queue's 4 CUs to compute; use at most 3"));
 }
 
 // The second kernel loads the flag of a tile even if all parts have arrived. Its loop has eight parts, of which a rank
