@@ -133,8 +133,8 @@ TEST_F(H200, TheMemoryServesReadsWritesAndTheirMixAsMeasured) {
   EXPECT_NEAR(most(gather), 4440, 0.02 * 4440);
 }
 
-// Measured: in long grids, 768 MiB more of random rows of 64 and of 32 B are read at 2,507 and 1,253 GB/s. The memory is
-// not full then: row numbers that are loaded beside the rows take no longer.
+// Measured: in long grids, 768 MiB more of random rows of 64 and of 32 B are read at 2,507 and 1,253 GB/s. The memory
+// is not full then: row numbers that are loaded beside the rows take no longer.
 TEST_F(H200, TheMemoryOpensSoManyRowsPerSecond) {
   const memory::HbmSpec& hbm = machine->gpu().hbm;
   for (const auto& [row, measured] : {std::pair{64., 2507.}, {32., 1253.}}) {
