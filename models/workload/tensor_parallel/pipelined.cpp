@@ -2,9 +2,10 @@
 // fused_matmul_reduce_scatter of version 2.11): a rank runs one GEMM for each rank's block of rows. GEMMs and copies
 // alternate between the queue and a second stream, and kernels that exchange flags keep the ranks in step.
 //
-// PyTorch's ranks load the rows of their peers, but a copy is executed by an engine of the GPU that has the bytes
-// (docs/decisions.md, "copy engines belong to the source"). Therefore a rank of the model sends its own rows. All ranks
-// copy at the same time, so the end of a rank's own copy stands for the arrival of the rows that it waits for.
+// PyTorch's ranks load the rows of their peers. A rank of the model sends its own rows, because a copy is executed by
+// an engine of the GPU that has the bytes (measured within one process: docs/decisions.md, "copy engines belong to the
+// source"). All ranks copy at the same time, so the end of a rank's own copy stands for the arrival of the rows that it
+// waits for.
 #include <algorithm>
 #include <cmath>
 
