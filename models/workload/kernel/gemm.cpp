@@ -8,6 +8,7 @@
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/gemm_traffic.hpp"
 #include "models/workload/kernel/operators.hpp"
+#include "models/workload/kernel/shares.hpp"
 #include "sim/core/log.hpp"
 #include "sim/core/power.hpp"
 
@@ -107,22 +108,7 @@ program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch, double
   program::Kernel kernel;
   kernel.resources = {threads, 32, Bytes{}, 1};
   kernel.shapes = {shape};
-  class Body final : public program::KernelBody {
-   public:
-    explicit Body(std::int64_t workgroups) : workgroups_(workgroups) {}
-    std::int64_t workgroups(program::Rank) const override { return workgroups_; }
-    bool turns(program::Rank) const override { return true; }
-    bool by_itself() const override { return true; }
-    bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
-      phase.kind = program::Phase::Kind::work;
-      phase.amount = 1 / real(workgroups_);
-      return step == 0;
-    }
-
-   private:
-    std::int64_t workgroups_;
-  };
-  kernel.body = std::make_shared<Body>(workgroups);
+  kernel.body = std::make_shared<SharesBody>(real(workgroups), 1 / real(workgroups));
   return kernel;
 }
 

@@ -7,9 +7,9 @@
 // source"). All ranks copy at the same time, so the end of a rank's own copy stands for the arrival of the rows that it
 // waits for.
 #include <algorithm>
-#include <cmath>
 
 #include "models/hardware/memory/cache.hpp"
+#include "models/workload/kernel/shares.hpp"
 #include "models/workload/tensor_parallel/spec.hpp"
 
 namespace moire::tensor_parallel {
@@ -85,7 +85,7 @@ class SpinBody final : public program::KernelBody {
   Time duration_;
 };
 
-constexpr double spin_clocks = 100;
+constexpr double spin_clocks = 100;  // torch.cuda._sleep(100)
 
 void append_spin(builder::Builder& build) {
   program::Kernel kernel;
@@ -95,28 +95,11 @@ void append_spin(builder::Builder& build) {
   build.queue.operations.emplace_back(std::move(kernel));
 }
 
-// A kernel that adds up the parts of a result. A unit of work is the share of one workgroup.
-class PartsBody final : public program::KernelBody {
- public:
-  explicit PartsBody(double shares) : shares_(shares) {}
-  std::int64_t workgroups(Rank) const override { return static_cast<std::int64_t>(std::ceil(shares_)); }
-  bool turns(Rank) const override { return true; }
-  bool by_itself() const override { return true; }
-  bool phase(Rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    phase.kind = Phase::Kind::work;
-    phase.amount = std::min(1., shares_ - static_cast<double>(workgroup));
-    return step == 0;
-  }
-
- private:
-  double shares_;
-};
-
 // PyTorch's kernel for sums (reduce_kernel, bf16, over the first dimension): each thread adds up 4 elements of the
 // result and loads 4 parts at a time. NVIDIA's profiler counted 274, 325 and 388 instructions of a wavefront for 2, 4
-// and 8 parts, 54 registers and workgroups of 128 threads on an H200 (2026-11-29). A workgroup takes longer than these
-// instructions and its loads, probably because it fetches each instruction only once. sum_clocks are what is missing of
-// the time of 4 parts of 4096 x 8192 elements.
+// and 8 parts on an H200 (2026-11-29), and 54 registers; a workgroup has 128 threads. A workgroup needs more time than
+// for these instructions and its loads, probably because it fetches each instruction only once. sum_clocks is this
+// time, fitted to sums of 4 parts of 4096 x 8192 elements.
 constexpr std::int64_t sum_threads = 128, sum_registers = 54;
 constexpr double elements_per_thread = 4, parts_at_once = 4;
 constexpr double instructions_of_sum = 240, instructions_of_part = 20;
@@ -142,7 +125,7 @@ void append_sum(builder::Builder& build, const kernel::GemmSpec& part) {
   kernel.name = build.unique("sum");
   kernel.resources = {.threads = sum_threads, .registers_per_thread = sum_registers, .lds = {}};
   kernel.shapes = {shape};
-  kernel.body = std::make_shared<PartsBody>(result / own);
+  kernel.body = std::make_shared<kernel::SharesBody>(result / own, 1);
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

@@ -24,7 +24,7 @@ struct ReduceScatterTerms {
   // Flags at the owner of a tile: one per tile, raised by every source; with pull one per tile and source.
   program::FlagBlock arrived{};
 
-  Rank places() const { return ranks / neighbours; }  // nodes
+  Rank places() const { return ranks / neighbours; }  // number of nodes
   bool turns(Rank by) const { return launch.order.turns() && (places() == 1 || by % neighbours == 0); }
   // With add: true if the kernel itself waits for the parts of other ranks, so that it needs no second kernel.
   bool ends_alone() const { return launch.gemm.schedule != libraries::Schedule::one_tile && places() == 1; }

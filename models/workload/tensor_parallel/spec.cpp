@@ -154,6 +154,8 @@ void note_unused(const builder::Builder& build, Schedule schedule, const config:
     note({"mover", "order", "store_beside", "store_buffer", "chunks", "copy_streams", "communication_cus",
           "sum_workgroups", "relay_cus", "fetch"});
   if (in_parts || schedule == Schedule::fused) note({"engine", "channels", "library"});
+  if (schedule == Schedule::fused && one_node(build.system) && build.notes != nullptr && written.find("relay_cus"))
+    build.notes->push_back(fmt::format("{}.relay_cus: no effect, because all ranks are in one node", build.path));
 }
 
 // Workgroups that wait for sums of other nodes must not keep the workgroups that send sums from the CUs; otherwise the

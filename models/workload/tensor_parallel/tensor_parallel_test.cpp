@@ -407,6 +407,11 @@ TEST(TensorParallel, KeysThatTheScheduleDoesNotUseAreNoted) {
   EXPECT_THAT(notes("schedule: fused, channels: 4"),
               ElementsAre("program.queues.main.0.all_gather_gemm.channels: no effect, because schedule is fused"));
   EXPECT_THAT(notes("schedule: fused, mover: push, communication_cus: 3, chunks: 2"), IsEmpty());
+  EXPECT_THAT(
+      build("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64}, schedule: fused, relay_cus: 1}", example_equipped(2))
+          .notes,
+      ElementsAre("program.queues.main.0.gemm_reduce_scatter.relay_cus: no effect, because all ranks are in one "
+                  "node"));
   EXPECT_THAT(notes("schedule: gemm, mover: push"), IsEmpty()) << "gemm runs a part of another schedule";
 }
 
