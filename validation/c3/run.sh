@@ -4,7 +4,9 @@
 #   c3_loaded.csv, c3_loaded_held_out.csv  the same pairs, each run immediately after 15 ms of a GEMM of 8192^3, so that
 #                                   the GPUs have the clock of their power limit
 #   c3_codecs.csv, c3_codecs_held_out.csv  ZFP beside collectives: every pair of codec_grid*.csv by codec_strategies.csv
-#   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that occupy SMs
+#   c3_isolated.measurements.csv    computations and collectives by copies alone, and computations beside workgroups
+#                                   that occupy SMs
+#   collectives.measurements.csv    NCCL's collectives alone
 #   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
 #   after_load.measurements.csv     the clock while a GEMM begins, loads and reads, right after 100 ms of a GEMM
 #   c3_kernels.csv                  the kernels that the pairs launch
@@ -12,7 +14,7 @@
 #                                   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--zfp DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
 #   N 2, 4 or 8 (default: all), or 1 for isolated, clock, after_load and kernels; parts: pairs, held_out, loaded,
-#   loaded_held_out, codecs, isolated, clock, after_load, kernels, choices
+#   loaded_held_out, codecs, isolated, collectives, clock, after_load, kernels, choices
 #   --zfp: sources of ZFP (github.com/LLNL/zfp), without which the part codecs is skipped
 #   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
 #   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
@@ -24,7 +26,7 @@ nccl_direct=0
 rounds=19
 seconds=150
 zfp=
-only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,clock,after_load,kernels,choices
+only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,collectives,clock,after_load,kernels,choices
 . "$here/../common/measuring.sh"
 options nccl-direct zfp "$@"
 configure=${zfp:+-DZFP_SOURCE=$zfp}
@@ -35,7 +37,7 @@ grids=$here/../h200x4
 part() { # the arguments are those of run()
   wanted "$1" || return
   case $1 in
-    isolated | clock | after_load)
+    isolated | collectives | clock | after_load)
       header "$3" "validation/c3/run.sh --gpus $gpus$([ "$nccl_direct" = 0 ] || echo ' --nccl-direct') ($1)"
       ;;
     *) rm -f "$3" ;;
@@ -43,7 +45,10 @@ part() { # the arguments are those of run()
   run "$@" --nccl-direct "$nccl_direct"
 }
 strategies=$grids/c3_strategies.csv
-part isolated 120 "$out/c3_isolated.measurements.csv" c3_isolated --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv"
+part isolated 120 "$out/c3_isolated.measurements.csv" c3_isolated --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv" \
+  --only gemm,stream,gemm_beside,stream_beside,all_gather_copy,all_to_all_copy
+part collectives 60 "$out/collectives.measurements.csv" c3_isolated --grid "$grids/c3_grid.csv" \
+  --only all_gather_nccl,all_to_all_nccl,all_reduce_nccl,reduce_scatter_nccl
 part clock 60 "$out/clock.measurements.csv" c3_clock
 part after_load 60 "$out/after_load.measurements.csv" c3_after_load
 part pairs $((seconds + 90)) "$out/c3.csv" c3_pairs --grid "$grids/c3_grid.csv" --strategies "$strategies" \

@@ -68,7 +68,7 @@ void bench_dispatch(Collector& c) {
         std::vector<uint64_t>& e = ends[sm];
         std::sort(list.begin(), list.end());
         std::sort(e.begin(), e.end());
-        for (size_t k = 0; k < list.size() && k < e.size(); ++k, ++n) sum += double(list[k]) - double(e[k]);
+        for (size_t k = 0; k < list.size() && k < e.size(); ++k, ++n) sum += double(int64_t(list[k] - e[k]));
       }
       if (i >= kWarmups) {
         count.push_back(first_wave);

@@ -101,7 +101,7 @@ class Bench {
     CUDA_CHECK(cudaMemcpy(stamps.data(), stamps_, sizeof(uint64_t) * stamps.size(), cudaMemcpyDeviceToHost));
     size_t count = 0;
     while (count < samples.size() && samples[count].ns != 0) ++count;
-    const auto us = [&](uint64_t ns) { return (double(ns) - double(stamps.front())) * 1e-3; };
+    const auto us = [&](uint64_t ns) { return double(int64_t(ns - stamps.front())) * 1e-3; };
     for (size_t i = 1; i < marks.size(); ++i)
       std::fprintf(iterations_, "%s,%d,%.2f,%.2f,%d,%.4f\n", name.c_str(), round, us(stamps[i - 1]), us(stamps[i]),
                    marks[i] - marks[i - 1], (us(stamps[i]) - us(stamps[i - 1])) / (marks[i] - marks[i - 1]));
