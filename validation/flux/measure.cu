@@ -9,6 +9,8 @@
 
 #include "collective.hpp"
 #include "cuda_check.hpp"
+#include "evict_l2.hpp"
+#include "gpu_traffic.hpp"
 #include "harness.hpp"
 #include "operators.hpp"
 #include "provenance.hpp"
@@ -20,6 +22,7 @@ namespace {
 // pause after a run, as a multiple of its time: without pauses, the clocks fall after 40 ms of GEMMs
 constexpr double kPause = 3;
 constexpr int kTracedRuns = 5;
+constexpr double kCountedSeconds = 2, kBeforeCounting = 0.4;
 
 struct Measured {
   std::unique_ptr<Operator> op;
@@ -108,6 +111,68 @@ void trace(Stage& stage, Operator& op, const std::string& folder, const std::str
   }
 }
 
+// What a run moves, in the mean over the GPUs.
+struct RunTraffic {
+  int runs = 0;
+  double memory_s = 0;  // bytes read from and written to memory, as time at its peak bandwidth
+  double sent = 0;  // bytes over NVLink
+};
+
+// Repeats a run with its usual pauses. Without an operator, a run is only what precedes every run: it reads kFlushBytes.
+RunTraffic count_traffic(Stage& stage, Operator* op, int gpus) {
+  std::vector<std::unique_ptr<TrafficCounter>> counters;
+  RunTraffic of;
+  double since = now_seconds();
+  const double began = since;
+  while (counters.empty() || now_seconds() - since < kCountedSeconds) {
+    if (counters.empty() && now_seconds() - began > kBeforeCounting) {
+      for (int gpu = 0; gpu < gpus; ++gpu) counters.push_back(std::make_unique<TrafficCounter>(gpu));
+      since = now_seconds();
+    }
+    if (op != nullptr) {
+      run(stage, *op, nullptr);
+    } else {
+      stage.run(nullptr, nullptr, First::compute, false, nullptr);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (!counters.empty()) ++of.runs;
+  }
+  std::vector<GpuTraffic> counted;
+  for (const auto& counter : counters) counted.push_back(counter->mean());
+  const double seconds = (now_seconds() - since) / of.runs;
+  for (const GpuTraffic& one : counted) {
+    if (!one.known) {
+      std::fprintf(stderr, "flux: this GPU or its driver has no counters of its traffic\n");
+      std::exit(1);
+    }
+    of.memory_s += one.memory_share * seconds / gpus;
+    of.sent += one.sent_per_s * seconds / gpus;
+  }
+  return of;
+}
+
+// Writes what every case moves. The scale of the memory's counter follows from what precedes every run.
+void write_traffic(std::FILE* file, Stage& stage, const std::vector<Measured>& cases, int gpus,
+                   const std::string& command) {
+  const RunTraffic before = count_traffic(stage, nullptr, gpus);
+  const double peak = double(kFlushBytes) / before.memory_s;
+  std::fprintf(file, "# moire-flux-traffic 1\n");
+  write_provenance(file, gpus, command);
+  std::fprintf(file,
+               "# columns: m, n, k of the GEMM of one GPU; memory_mb: 10^6 B that a run reads from and writes to its "
+               "memory, mean of the GPUs, by NVML's counters, of which 100 %% are %.0f GB/s; sent_mb over NVLink\n"
+               "mode,ranks,m,n,k,chunks,swizzle,runs,memory_mb,sent_mb\n",
+               peak / 1e9);
+  for (const Measured& one : cases) {
+    const Case& c = one.op->what();
+    const RunTraffic of = count_traffic(stage, one.op.get(), gpus);
+    std::fprintf(file, "%s,%d,%d,%d,%d,%d,%s,%d,%.1f,%.1f\n", kModeNames[size_t(c.mode)].c_str(), gpus, c.m, c.n, c.k,
+                 c.chunks, c.swizzle ? "on" : "off", of.runs, (of.memory_s - before.memory_s) * peak / 1e6,
+                 of.sent / 1e6);
+    std::fflush(file);
+  }
+}
+
 void write_header(Collector& c, const std::string& command) {
   std::FILE* file = c.file();
   std::fprintf(file, "# moire-flux 1\n");
@@ -192,6 +257,10 @@ int main(int argc, char** argv) {
       ++failed;
   }
   std::fprintf(stderr, "flux: %zu cases give right results, %d do not\n", measured.size(), failed);
+  if (c.option("--counts", "time") == "traffic") {
+    write_traffic(c.file(), stage, measured, gpus, command);
+    return failed == 0 ? 0 : 1;
+  }
   write_header(c, command);
 
   // Every round runs all cases in another order, so that a drift of clocks or temperature affects all cases alike. The

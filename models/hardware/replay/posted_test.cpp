@@ -87,6 +87,31 @@ TEST(Posted, ACuExecutesOneFenceAtATime) {
   EXPECT_THAT(ends({{fence(ns(70))}, {post(12.5e3, 1), fence(ns(70))}}), ElementsAre(70, 320));
 }
 
+// Workgroup 0 stores from 0 to 250 ns, and workgroup 1 on another CU asks for a fence. Stores that have been sent until
+// then must have arrived, and their GPU must know it.
+TEST(Posted, AFenceWaitsForStoresThatOtherCusHaveSent) {
+  const auto fenced = [](double asks_ns, Rank peer) {
+    Program program(2);
+    const auto steps = [=](Rank rank, std::int64_t number) {
+      if (rank == 1) return Steps{};
+      return number == 0 ? Steps{work(12.5e3, peer, peer == 0 ? 0 : 1)} : Steps{delay(ns(asks_ns)), fence(ns(70))};
+    };
+    program.queues = {queue("main", {kernel("fence", 2, steps)})};
+    Watcher watcher;
+    machine::SystemSpec system = example_system(2);
+    system.node.gpu.port.store_return = ns(30);
+    EXPECT_EQ(run(system, program, &watcher).deadlock, "");
+    for (const Watcher::Workgroup& span : watcher.workgroups)
+      if (span.phase == "fence") return span.end.ns();
+    return 0.;
+  };
+  const double known = way_ns + 30;
+  EXPECT_EQ(fenced(100, 1), 100 + known + 70);
+  EXPECT_EQ(fenced(300, 1), 250 + known + 70);
+  EXPECT_EQ(fenced(900, 1), 900 + 70) << "long known";
+  EXPECT_EQ(fenced(100, 0), 100 + 70) << "stores to the GPU's own memory";
+}
+
 // Workgroups 0 and 1 are on two CUs. No fence of a kernel ends before its first one would.
 TEST(Posted, AKernelsFirstFenceTakesLonger) {
   machine::SystemSpec system = example_system(2);

@@ -154,6 +154,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   struct WorkgroupRest {
     double peer_bytes = 0;        // of a work phase, for observers
     std::optional<Time> fence{};  // duration of its fence, if it executes one or waits for one
+    Time others_known;            // when the stores of other CUs that it waits for are known to have arrived
     bool shares_fence = false;    // the CU executes its fence now
     Time raising;                 // when its thread that raises flags in turn is ready for the next flag
     std::int64_t item = no_item;  // the queue item that it executes
@@ -180,6 +181,14 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   struct Fences {
     std::vector<std::uint32_t> together, next;  // workgroups whose fence the CU executes now; that have asked since
   };
+  // Work of a GPU that stores to peers (fences.cpp).
+  struct PeerStores {
+    std::uint32_t under_way = 0;
+    std::vector<std::uint32_t> of_cu;  // the same by CU
+    // When the last one ended, on which CU, and when the last one of another CU ended.
+    Time last, before;
+    part::CuId last_cu = 0;
+  };
   struct Gpu {
     std::unique_ptr<part::Dispatcher> dispatcher;
     Time next_turn;
@@ -187,6 +196,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::vector<Time> next_refill{};        // by CU
     std::vector<std::uint32_t> resident{};  // workgroups by CU, if energy is counted
     std::vector<Fences> fences{};           // by CU; empty until a workgroup executes a fence
+    PeerStores peer_stores{};
   };
   // A flag on its way to a rank.
   struct Flight {
@@ -336,6 +346,10 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void end_posted_work(std::uint32_t workgroup);
   void go_on_with_fence(std::uint32_t gpu, part::CuId cu);
   void end_fence(std::uint32_t gpu, part::CuId cu);
+  bool stores_to_peer(const Workgroup& wg) const;
+  void begin_store(const Workgroup& wg);
+  void end_store(const Workgroup& wg);
+  Time others_known(std::uint32_t gpu, part::CuId cu, Time now) const;
 
   // stand_in.cpp
   bool find_stand_ins() const;

@@ -141,6 +141,11 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
   d.field("cus", &GemmSpec::cus, "Number of CUs that the library is told to use; absent: all")
       .range(1, 4096)
       .optional();
+  d.field("stripe", &GemmSpec::stripe,
+          "Rows of tiles in a stripe, in which the tiles of a column follow one another; absent: as in the kernels of "
+          "the library")
+      .range(1, 1 << 24)
+      .optional();
 }
 
 namespace {
@@ -152,11 +157,13 @@ std::int64_t cus_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
 }
 
 GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
-  return choose_kernel(shape_of(spec), gpu, library, cus_of(spec, gpu),
-                       {.tile = spec.tile ? &*spec.tile : nullptr,
-                        .cluster = spec.cluster ? &*spec.cluster : nullptr,
-                        .split = spec.split_k.value_or(0),
-                        .places_per_cu = spec.places_per_cu});
+  GemmKernel kernel = choose_kernel(shape_of(spec), gpu, library, cus_of(spec, gpu),
+                                    {.tile = spec.tile ? &*spec.tile : nullptr,
+                                     .cluster = spec.cluster ? &*spec.cluster : nullptr,
+                                     .split = spec.split_k.value_or(0),
+                                     .places_per_cu = spec.places_per_cu});
+  kernel.stripe = spec.stripe.value_or(0);
+  return kernel;
 }
 
 }  // namespace
@@ -212,17 +219,20 @@ double l2_extra_share(const GemmSpec& spec, const TileGrid& grid, const GemmKern
   return memory::lone_read_extra(gpu.l2, real(resident) / real(grid.columns));
 }
 
-// Returns how far workgroups are apart because their tiles leave for other GPUs, in the mean over the kernel's `waves`,
-// as a share of the time of a tile (OutOfStep::apart). They get further apart in every wave whose tiles leave, and stay
-// so.
-double staggered(const GemmSpec& spec, const libraries::TileSpec& tile, const TileGrid& grid, double waves,
-                 double resident, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
-  if (spec.departures.share <= 0 || library.stagger_per_wave <= 0) return 0;
-  const double most = std::min(library.stagger_most, library.stagger_per_wave * spec.departures.share * waves);
-  const double mean = most * (1 - most / library.stagger_per_wave / (2 * waves));
+// Returns how far workgroups get out of step in `waves` waves of tiles that are assigned in advance.
+OutOfStep out_of_step(const GemmSpec& spec, const libraries::TileSpec& tile, const TileGrid& grid, double waves,
+                      double resident, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+  OutOfStep apart{.waves = waves};
+  if (spec.departures.share <= 0) return apart;
   const double elements = real(tile.m) * real(tile.n);
   const double links = resident * elements * builder::bytes_of(spec.dtype) / spec.departures.rate.value;
-  return std::min(1., mean * links / (2 * elements * real(grid.depth) / main_loop_rate(gpu, library)));
+  const double of_tile = links / (2 * elements * real(grid.depth) / main_loop_rate(gpu, library));
+  apart.leaving = spec.departures.share * waves;
+  apart.first = library.stagger_after;
+  apart.per_wave = library.stagger_per_wave * of_tile;
+  apart.most = library.stagger_most * of_tile;
+  apart.reload = spec.departures.beside ? library.stagger_reload_beside : library.stagger_reload;
+  return apart;
 }
 
 }  // namespace
@@ -253,12 +263,12 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   // Blocks that run at once share their loads of B, unless each of them waits for its rows.
   const std::int64_t waves = (launch.tiles + resident - 1) / resident;
   const std::int64_t blocks = spec.blocks_arrive ? spec.row_blocks : std::min(spec.row_blocks, waves);
-  OutOfStep out_of_step;
+  OutOfStep apart;
   if (launch.schedule == libraries::Schedule::persistent_stride) {
-    out_of_step.waves = real(launch.tiles) / real(resident);
-    out_of_step.apart = staggered(spec, launch.kernel.tile, grid, out_of_step.waves, real(resident), gpu, library);
+    const double waves_of_tiles = real(launch.tiles) / real(resident);
+    apart = out_of_step(spec, launch.kernel.tile, grid, waves_of_tiles, real(resident), gpu, library);
   }
-  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, blocks, out_of_step, gpu, library);
+  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, blocks, apart, gpu, library);
   const libraries::TileSpec& tile = launch.kernel.tile;
   program::PhaseShape& loop = launch.main_loop;
   loop.name = "tile";

@@ -15,6 +15,7 @@ namespace moire::kernel {
 struct Departures {
   double share = 0;       // of all tiles; a workgroup has those first that leave
   BytesPerSecond rate{};  // at which the links of a GPU take them
+  bool beside = false;    // a workgroup stores a tile while it computes the next one
 };
 
 struct GemmSpec {
@@ -29,6 +30,7 @@ struct GemmSpec {
   std::optional<std::int64_t> split_k{};
   std::optional<libraries::Schedule> schedule{};
   std::optional<std::int64_t> cus{};
+  std::optional<std::int64_t> stripe{};
   // Only operators set the next four; they are not keys of a scenario:
   std::int64_t places_per_cu = 1;  // workgroups needed per CU
   std::int64_t row_blocks = 1;     // blocks of rows, computed one after the other

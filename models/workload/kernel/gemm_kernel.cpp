@@ -24,7 +24,9 @@ struct Costs {
 
 Costs costs_of(const GemmShape& shape, const GemmKernel& kernel, const TileGrid& grid, std::int64_t at_once,
                const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
-  const auto& [tile, cluster, split] = kernel;
+  const libraries::TileSpec& tile = kernel.tile;
+  const libraries::ClusterSpec& cluster = kernel.cluster;
+  const std::int64_t split = kernel.split;
   const double cus = real(gpu.compute.total_cus());
   const double rate = main_loop_rate(gpu, library);
   const double depth = real(grid.depth);

@@ -19,7 +19,8 @@ struct GemmShape {
 struct GemmKernel {
   libraries::TileSpec tile;
   libraries::ClusterSpec cluster;
-  std::int64_t split = 1;  // number of parts of k
+  std::int64_t split = 1;   // number of parts of k
+  std::int64_t stripe = 0;  // rows of tiles in a stripe; 0: as in the kernels of the library
 
   std::int64_t cluster_size() const { return cluster.m * cluster.n; }
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "models/workload/kernel/gemm_traffic.hpp"
@@ -298,12 +299,25 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   EXPECT_NEAR(again({.waves = 10}), 9 * 1.28e6 * 0.1, 1);
   gpu.gemm.stride_drift_most = 0.1;
   EXPECT_NEAR(again({.waves = 10}), 9 * 1.28e6 * 0.075, 1);
-  // Workgroups that are apart by half of a tile's time load as many panels meanwhile as the cache holds; those that are
-  // apart by three quarters load half a cache more.
+  // Workgroups that get apart by half of a tile's time load as many panels meanwhile as the cache holds. Those that get
+  // apart by a whole tile's time at once load twice as many, so the cache has lost half of them; if they are apart in
+  // the second half of the kernel only, this half counts; and no workgroup is further apart than a tile's time.
   gpu.gemm.stride_drift = 0;
-  gpu.gemm.stagger_reload = 0.04;
-  EXPECT_NEAR(again({.waves = 10, .apart = 0.5}), 0, 1);
-  EXPECT_NEAR(again({.waves = 10, .apart = 0.75}), 9 * 1.28e6 * 0.02, 1);
+  const OutOfStep apart{.waves = 10, .leaving = 10, .per_wave = 100, .most = 1, .reload = 0.04};
+  OutOfStep other = apart;
+  other.most = 0.5;
+  EXPECT_NEAR(again(other), 0, 1);
+  EXPECT_NEAR(again(apart), 9 * 1.28e6 * 0.04 / 2, 1);
+  other = apart;
+  other.first = 5;
+  EXPECT_NEAR(again(other), 9 * 1.28e6 * 0.04 / 4, 1);
+  other = apart;
+  other.most = 7;
+  EXPECT_NEAR(again(other), 9 * 1.28e6 * 0.04 / 2, 1);
+  // They get apart wave by wave, and stay so when no more tiles leave: in waves 0 to 5 linearly up to a whole tile's
+  // time, of which the second half loses 1 - 1 / (2 x), in the mean 1 - log(2); then half of all.
+  other = {.waves = 10, .leaving = 5, .per_wave = 0.2, .most = 1, .reload = 0.04};
+  EXPECT_NEAR(again(other), 9 * 1.28e6 * 0.04 * (0.25 * (1 - std::log(2)) + 0.5 / 2), 200);
   // Stored lines leave less of the cache to loads.
   gpu.gemm.loaded_again = 0;
   gpu.l2.capacity = {4 * 0.704e6};
@@ -323,6 +337,9 @@ TEST(GemmTraffic, StripesMayBeHigher) {
     gpu.gemm.stripe_rows = rows;
     EXPECT_NEAR(traffic(shape, kernel, 20, gpu).loaded, (2 + 2.5) * 1.28e6, 100);
   }
+  gpu.gemm.stripe = gpu.gemm.stripe_rows = 1;
+  const GemmKernel stated{{64, 64, 50, 1}, {1, 1}, 1, 4};
+  EXPECT_NEAR(traffic(shape, stated, 20, gpu).loaded, (2 + 2.5) * 1.28e6, 100);
 }
 
 // Each block of rows loads again the part of B that the cache no longer holds.

@@ -16,7 +16,13 @@ struct Traffic {
 // How far the workgroups of a kernel whose tiles are fixed in advance get out of step.
 struct OutOfStep {
   double waves = 0;  // in which workgroups of slower CUs fall further and further behind; 0: a counter hands out tiles
-  double apart = 0;  // how far they are apart besides, in the mean over the kernel, as a share of the time of a tile
+  // Those whose stores find the links idle get ahead of the others, in every wave whose tiles leave for other GPUs but
+  // the first ones. Times are multiples of the time of a tile.
+  double leaving = 0;   // waves whose tiles leave; the others come after them
+  double first = 0;     // of these, until workgroups begin to get apart
+  double per_wave = 0;  // how much further apart they get in each wave
+  double most = 0;      // how far apart they get in the end
+  double reload = 0;    // share of the shared bytes that they load again if the cache holds nothing of their panels
 };
 
 // Returns the traffic of a GEMM of which `resident` workgroups run at the same time. The rows of C are computed in

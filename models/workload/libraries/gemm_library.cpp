@@ -183,9 +183,17 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
           "How far apart workgroups get by stagger_per_wave at most; as a multiple of the same time")
       .range(0, 100)
       .or_default();
+  d.field("stagger_after", &GemmLibrarySpec::stagger_after,
+          "Waves whose tiles leave before workgroups get apart by stagger_per_wave")
+      .range(0, 1000)
+      .or_default();
   d.field("stagger_reload", &GemmLibrarySpec::stagger_reload,
-          "Growth of loaded_again by stagger_per_wave; times the bytes by which the panels of the time that workgroups "
-          "are apart exceed the cache, over the cache; stride_drift_most limits it together with stride_drift")
+          "Growth of loaded_again by stagger_per_wave if the cache holds nothing of the panels that are loaded in the "
+          "time that workgroups are apart; stride_drift_most limits it together with stride_drift")
+      .range(0, 1)
+      .or_default();
+  d.field("stagger_reload_beside", &GemmLibrarySpec::stagger_reload_beside,
+          "The same for workgroups that store a tile while they compute the next one")
       .range(0, 1)
       .or_default();
   d.field("choice", &GemmLibrarySpec::choice, "How the library chooses a kernel").or_default();

@@ -88,11 +88,15 @@ struct GemmLibrarySpec {
   double stride_drift_most = 0;
   // persistent_stride, tiles that are stored to other GPUs: in every wave, the workgroups that store first find the
   // links idle, and wait less than the others. The first two values say how far workgroups get apart by this in each
-  // wave, and how far at most, as multiples of the time in which the links take the tiles of a wave. The third is the
-  // share of the loads above that is loaded again if the panels of this time are twice as large as the cache.
+  // wave, and how far at most, as multiples of the time in which the links take the tiles of a wave; the third, in how
+  // many waves they stay in step before. The fourth is the share of the loads above that is loaded again if the cache
+  // holds nothing of the panels of this time; the fifth is the same for workgroups that store a tile while they compute
+  // the next one.
   double stagger_per_wave = 0;
   double stagger_most = 0;
+  double stagger_after = 0;
   double stagger_reload = 0;
+  double stagger_reload_beside = 0;
   ChoiceSpec choice;
   static void describe(config::Describer<GemmLibrarySpec>& d);
 

@@ -187,6 +187,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   const Rank neighbours = build.reach().peers() + 1;
   if (spec.mover != Mover::pull && neighbours > 1) {
     own.departures.share = 1 - 1 / static_cast<double>(neighbours);
+    own.departures.beside = spec.store_beside.value_or(build.system.software.gemm.store_beside);
     own.departures.rate = port.link_bandwidth * (static_cast<double>(port.links) * port.payload_efficiency);
   }
   const std::int64_t relays = ranks > neighbours ? spec.relay_cus : 0;
@@ -202,7 +203,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   const double tile_bytes = static_cast<double>(tile.m * tile.n) * terms.element;
   if (spec.store_buffer) terms.buffered = std::min(1., spec.store_buffer->value / tile_bytes);
   terms.written = build.gpu().l2.hit_latency;
-  terms.fence = build.gpu().port.fence;
+  terms.fence = build.gpu().port.fence + build.gpu().port.fence_beside_loads;
   if (build.system.node.nic) terms.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
 
   program::Kernel kernel;

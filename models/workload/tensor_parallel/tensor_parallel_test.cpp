@@ -300,7 +300,7 @@ TEST(GemmReduceScatter, BulkAdditionsHaveTheirOwnCosts) {
 TEST(GemmReduceScatter, StoresToPeersBringWorkgroupsApart) {
   EquippedSystem system = example_equipped(4);
   system.software.gemm.stride_drift_most = 0.25;
-  system.software.gemm.stagger_per_wave = 0.5;
+  system.software.gemm.stagger_per_wave = 0.8;
   system.software.gemm.stagger_most = 5;
   system.node.gpu.port.link_bandwidth = system.node.gpu.port.link_bandwidth * 1e-3;
   system.node.gpu.l2.capacity = {1e6};
