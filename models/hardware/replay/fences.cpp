@@ -21,7 +21,9 @@ void Replay::begin_fence(std::uint32_t id, Time duration) {
   KernelRun& run = runs_[wg.run];
   fenced_from(run, machine_.loop().now());
   const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
-  rests_[id].others_known = others_known(gpu, wg.cu, machine_.loop().now());
+  const link::PortSpec& port = machine_.gpu().port;
+  rests_[id].others_known =
+      gpus_[gpu]->peer_stores.known(wg.cu, machine_.loop().now(), port.store_latency + port.store_return);
   std::vector<Fences>& fences = gpus_[gpu]->fences;
   if (fences.empty()) fences.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
   fences[wg.cu].next.push_back(id);
@@ -36,36 +38,11 @@ void Replay::share_fence(std::uint32_t gpu, part::CuId cu) {
   go_on_with_fence(gpu, cu);
 }
 
-bool Replay::stores_to_peer(const Workgroup& wg) const {
+// Returns where work of a workgroup that stores to another GPU is counted; null for other work.
+PeerStores* Replay::peer_stores(const Workgroup& wg) {
   const KernelRun& run = runs_[wg.run];
-  return wg.peer != run.rank && run.kernel->shapes[wg.shape].peer_write > 0;
-}
-
-void Replay::begin_store(const Workgroup& wg) {
-  if (!stores_to_peer(wg)) return;
-  PeerStores& stores = gpus_[gpu_with_slots(runs_[wg.run].rank, runs_[wg.run].queue)]->peer_stores;
-  if (stores.of_cu.empty()) stores.of_cu.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
-  ++stores.under_way;
-  ++stores.of_cu[wg.cu];
-}
-
-void Replay::end_store(const Workgroup& wg) {
-  if (!stores_to_peer(wg)) return;
-  PeerStores& stores = gpus_[gpu_with_slots(runs_[wg.run].rank, runs_[wg.run].queue)]->peer_stores;
-  --stores.under_way;
-  --stores.of_cu[wg.cu];
-  if (wg.cu != stores.last_cu) stores.before = stores.last;
-  stores.last = machine_.loop().now();
-  stores.last_cu = wg.cu;
-}
-
-// Returns when the stores to peers that other CUs have sent until `now` are known to have arrived.
-Time Replay::others_known(std::uint32_t gpu, part::CuId cu, Time now) const {
-  const PeerStores& stores = gpus_[gpu]->peer_stores;
-  if (stores.of_cu.empty()) return now;
-  const link::PortSpec& port = machine_.gpu().port;
-  const Time sent = stores.under_way > stores.of_cu[cu] ? now : stores.last_cu == cu ? stores.before : stores.last;
-  return std::max(now, sent == Time{} ? now : sent + port.store_latency + port.store_return);
+  if (wg.peer == run.rank || run.kernel->shapes[wg.shape].peer_write <= 0) return nullptr;
+  return &gpus_[gpu_with_slots(run.rank, run.queue)]->peer_stores;
 }
 
 // Schedules the end of a fence, unless a workgroup that shares it has posted work.

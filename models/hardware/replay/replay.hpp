@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "models/hardware/machine/machine.hpp"
+#include "models/hardware/replay/fences.hpp"
 #include "sim/core/flags.hpp"
 #include "sim/program/observer.hpp"
 #include "sim/program/phase_total.hpp"
@@ -177,18 +178,6 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time engine_waits;         // when the queue's first operation began, or host.event_pair before its first workgroup
     Runner last = Runner::none;  // of the queue's last kernel or copy that has ended
   };
-  // The fences of a CU (fences.cpp).
-  struct Fences {
-    std::vector<std::uint32_t> together, next;  // workgroups whose fence the CU executes now; that have asked since
-  };
-  // Work of a GPU that stores to peers (fences.cpp).
-  struct PeerStores {
-    std::uint32_t under_way = 0;
-    std::vector<std::uint32_t> of_cu;  // the same by CU
-    // When the last one ended, on which CU, and when the last one of another CU ended.
-    Time last, before;
-    part::CuId last_cu = 0;
-  };
   struct Gpu {
     std::unique_ptr<part::Dispatcher> dispatcher;
     Time next_turn;
@@ -346,10 +335,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void end_posted_work(std::uint32_t workgroup);
   void go_on_with_fence(std::uint32_t gpu, part::CuId cu);
   void end_fence(std::uint32_t gpu, part::CuId cu);
-  bool stores_to_peer(const Workgroup& wg) const;
-  void begin_store(const Workgroup& wg);
-  void end_store(const Workgroup& wg);
-  Time others_known(std::uint32_t gpu, part::CuId cu, Time now) const;
+  PeerStores* peer_stores(const Workgroup& wg);
 
   // stand_in.cpp
   bool find_stand_ins() const;

@@ -179,7 +179,7 @@ void Replay::go_on(std::uint32_t id) {
           phase.amount -= wg.alone;
         }
         count_stores(wg, phase.amount * run.kernel->shapes[wg.shape].peer_write);
-        begin_store(wg);
+        if (PeerStores* stores = peer_stores(wg)) stores->begin(wg.cu);
         visit(run, wg.shape, phase.peer, true);
         if (wg.strand == 0 && !std::exchange(wg.has_worked, true)) count_working(wg.run);
         phases_.start(id, run.rank, wg.cu, run.first_shape + wg.shape, phase.peer, phase.amount, *this, resume);
@@ -309,7 +309,7 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
   posted.peer = phase.peer;
   count_stores(posted, phase.amount * run.kernel->shapes[phase.shape].peer_write);
   ++owner.posted;
-  begin_store(posted);
+  if (PeerStores* stores = peer_stores(posted)) stores->begin(posted.cu);
   visit(run, phase.shape, phase.peer, true);
   phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
                        pack(Event::posted, seat));
@@ -526,7 +526,7 @@ void Replay::end_phase(std::uint32_t id, Time at) {
   const bool work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
   if (wg.doing == Phase::Kind::work) {
     visit(run, wg.shape, wg.peer, false);
-    end_store(wg);
+    if (PeerStores* stores = peer_stores(wg)) stores->end(wg.cu, at);
   }
   program::PhaseTotal& phase = run.totals[work ? wg.shape : run.kernel->shapes.size() + other_phase(wg.doing)];
   ++phase.count;
