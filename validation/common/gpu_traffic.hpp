@@ -5,9 +5,9 @@
 #include <memory>
 
 struct GpuTraffic {
-  bool known = false;        // false: the GPU or its driver has no such counters
-  double memory_share = 0;   // bytes read and written, as a share of the memory's peak bandwidth
-  double sent_per_s = 0;     // bytes that left the GPU over NVLink, per second
+  bool known = false;       // false: the GPU or its driver has no such counters
+  double memory_share = 0;  // bytes read and written, as a share of the memory's peak bandwidth
+  double sent_per_s = 0;    // bytes that left the GPU over NVLink, per second
 };
 
 class TrafficCounter {

@@ -115,10 +115,11 @@ void trace(Stage& stage, Operator& op, const std::string& folder, const std::str
 struct RunTraffic {
   int runs = 0;
   double memory_s = 0;  // bytes read from and written to memory, as time at its peak bandwidth
-  double sent = 0;  // bytes over NVLink
+  double sent = 0;      // bytes over NVLink
 };
 
-// Repeats a run with its usual pauses. Without an operator, a run is only what precedes every run: it reads kFlushBytes.
+// Repeats a run with its usual pauses. Without an operator, a run is only what precedes every run: it reads
+// kFlushBytes.
 RunTraffic count_traffic(Stage& stage, Operator* op, int gpus) {
   std::vector<std::unique_ptr<TrafficCounter>> counters;
   RunTraffic of;

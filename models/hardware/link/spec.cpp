@@ -65,8 +65,9 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
           "Least time of the first fence that a kernel executes on a GPU; no fence of the kernel ends before this one. "
           "Absent: the first fence is like the others")
       .optional();
-  d.field("fence_beside_loads", &PortSpec::fence_beside_loads,
-          "How much longer a fence takes if loads of its CU from the memory are under way, such as those of the next tile")
+  d.field(
+       "fence_beside_loads", &PortSpec::fence_beside_loads,
+       "How much longer a fence takes if loads of its CU from the memory are under way, such as those of the next tile")
       .or_default();
   d.field("kernel_end", &PortSpec::kernel_end,
           "How much longer a kernel takes to end that has stored to other GPUs of its node, because its stores are "

@@ -40,7 +40,7 @@ struct PortSpec {
   // A kernel's first fence on a GPU takes at least this time, and no fence of the kernel ends before it. Absent:
   // `fence`.
   std::optional<Time> first_fence;
-  Time fence_beside_loads;  // by how much a fence takes longer if loads of its CU from the memory are under way
+  Time fence_beside_loads;         // by how much a fence takes longer if loads of its CU from the memory are under way
   std::optional<Time> kernel_end;  // how much longer a kernel that stored to peers takes to end; absent: store_latency
   static void describe(config::Describer<PortSpec>& d);
 };

@@ -1,7 +1,7 @@
 // Fences of workgroups. A CU executes one fence at a time. The workgroups that ask for one meanwhile share the next
 // one. A fence takes its duration after the posted work of all workgroups that share it has ended. A kernel's first
-// fence on a GPU takes longer, and no other ends before it (validation/microbench/flag.cu: fences_together, first_fence).
-// It also waits for stores to peers that other CUs have sent before it was asked for.
+// fence on a GPU takes longer, and no other ends before it (validation/microbench/flag.cu: fences_together,
+// first_fence). It also waits for stores to peers that other CUs have sent before it was asked for.
 #include <algorithm>
 #include <utility>
 

@@ -12,10 +12,10 @@
 namespace moire::kernel {
 namespace {
 
-std::int64_t whole(const support::CsvRow& row, const char* key) { return std::stoll(row.at(key)); }
+std::int64_t integer(const support::CsvRow& row, const char* key) { return std::stoll(row.at(key)); }
 
-// Errors in percent of the bytes that a GPU loads, of kernels that the mode names.
-struct Errors {
+// ByteErrors in percent of the bytes that a GPU loads, of kernels that the mode names.
+struct ByteErrors {
   int cases = 0;
   double mean = 0, bias = 0;
 };
@@ -23,14 +23,14 @@ struct Errors {
 // `moved`: how often the memory stores or loads a byte of C beside the loads of the product. With rs_store, half of C
 // is stored for this GPU's own rows, half comes from the peer, both halves are added, and the sum is half of C. What
 // the second kernel finds in the L2 is not known, so products with more than two waves of tiles count.
-Errors errors_of(const std::string& file, const std::string& mode, double moved, bool leaves, bool beside) {
+ByteErrors byte_errors(const std::string& file, const std::string& mode, double moved, bool leaves, bool beside) {
   const libraries::EquippedGpu gpu = support::shipped_gpu("h200");
-  Errors errors;
+  ByteErrors errors;
   for (const support::CsvRow& row : support::csv_table("traces/h200x2/" + file)) {
     GemmSpec spec;
-    spec.m = whole(row, "m");
-    spec.n = whole(row, "n");
-    spec.k = whole(row, "k");
+    spec.m = integer(row, "m");
+    spec.n = integer(row, "n");
+    spec.k = integer(row, "k");
     if (row.at("mode") != mode || spec.k < 4096) continue;
     spec.tile = libraries::TileSpec{128, 256, 64, 4};
     spec.cluster = libraries::ClusterSpec{1, 1};
@@ -59,24 +59,24 @@ Errors errors_of(const std::string& file, const std::string& mode, double moved,
 }
 
 // Checks the errors of 25 plain products, 23 whose tiles leave, and 17 that store them beside the next main loop.
-void check(const std::string& file, double plain_mean, double stored_mean, double beside_mean, double bias) {
-  const Errors plain = errors_of(file, "gemm", 1, false, false);
+void check_bytes(const std::string& file, double plain_mean, double stored_mean, double beside_mean, double bias) {
+  const ByteErrors plain = byte_errors(file, "gemm", 1, false, false);
   EXPECT_EQ(plain.cases, 25);
   EXPECT_NEAR(plain.mean, plain_mean, 0.1);
   EXPECT_LT(std::abs(plain.bias), bias);
-  const Errors stored = errors_of(file, "rs_store", 2.5, true, false);
+  const ByteErrors stored = byte_errors(file, "rs_store", 2.5, true, false);
   EXPECT_EQ(stored.cases, 23);
   EXPECT_NEAR(stored.mean, stored_mean, 0.1);
   EXPECT_LT(std::abs(stored.bias), bias);
-  const Errors beside = errors_of(file, "rs_store_late", 2.5, true, true);
+  const ByteErrors beside = byte_errors(file, "rs_store_late", 2.5, true, true);
   EXPECT_EQ(beside.cases, 17);
   EXPECT_NEAR(beside.mean, beside_mean, 0.1);
   EXPECT_LT(std::abs(beside.bias), bias);
 }
 
-TEST(CountedTraffic, OfTheHostOfTheFit) { check("flux_traffic.csv", 10.1, 6.5, 8.7, 4); }
+TEST(CountedTraffic, OfTheHostOfTheFit) { check_bytes("flux_traffic.csv", 10.1, 6.5, 8.7, 4); }
 
-TEST(CountedTraffic, OfAnotherHost) { check("flux_traffic_again.csv", 10.2, 6.2, 10.4, 7); }
+TEST(CountedTraffic, OfAnotherHost) { check_bytes("flux_traffic_again.csv", 10.2, 6.2, 10.4, 7); }
 
 }  // namespace
 }  // namespace moire::kernel

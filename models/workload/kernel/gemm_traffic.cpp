@@ -96,8 +96,7 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   // Clusters follow one another along n. Without clusters, the library's tiles go in the direction in which the kernel
   // loads less.
   traffic.loaded = along(rows, columns);
-  if (kernel.cluster_size() == 1 && kernel.stripe == 0)
-    traffic.loaded = std::min(traffic.loaded, along(columns, rows));
+  if (kernel.cluster_size() == 1 && kernel.stripe == 0) traffic.loaded = std::min(traffic.loaded, along(columns, rows));
   // The part of B that the cache still holds when the next block begins is not loaded again.
   const double b = columns.size * k_bytes, block = b + rows.size * k_bytes;
   const double kept = b * std::min(1., memory::room_for_loads(gpu.l2, gpu.memory_side_cache).value / block);
