@@ -21,8 +21,9 @@ struct ByteErrors {
 };
 
 // `moved`: how often the memory stores or loads a byte of C beside the loads of the product. With rs_store, half of C
-// is stored for this GPU's own rows, half comes from the peer, both halves are added, and the sum is half of C. What
-// the second kernel finds in the L2 is not known, so products with more than two waves of tiles count.
+// is stored for this GPU's own rows, half comes from the peer, both halves are loaded, and their sum is half of C.
+// Products with k up to 2,048 do not count: their operands nearly fit the L2, and the model misses up to a third of the
+// 0.3 GB that they load.
 ByteErrors byte_errors(const std::string& file, const std::string& mode, double moved, bool leaves, bool beside) {
   const libraries::EquippedGpu gpu = support::shipped_gpu("h200");
   ByteErrors errors;
@@ -45,7 +46,6 @@ ByteErrors byte_errors(const std::string& file, const std::string& mode, double 
       spec.departures.beside = beside;
     }
     const GemmLaunch launch = launch_of(spec, gpu, gpu.gemm, gpu.compute.total_cus());
-    if (launch.tiles <= 2 * launch.workgroups) continue;
     const double c = 2. * static_cast<double>(spec.m * spec.n);
     const double counted = std::stod(row.at("memory_mb")) * 1e6 - moved * c;
     const double error = 100 * (launch.main_loop.read * launch.main_loop.read_miss / counted - 1);
@@ -58,25 +58,25 @@ ByteErrors byte_errors(const std::string& file, const std::string& mode, double 
   return errors;
 }
 
-// Checks the errors of 25 plain products, 23 whose tiles leave, and 17 that store them beside the next main loop.
+// Checks the errors of 26 plain products, 24 whose tiles leave, and 18 that store them beside the next main loop.
 void check_bytes(const std::string& file, double plain_mean, double stored_mean, double beside_mean, double bias) {
   const ByteErrors plain = byte_errors(file, "gemm", 1, false, false);
-  EXPECT_EQ(plain.cases, 25);
+  EXPECT_EQ(plain.cases, 26);
   EXPECT_NEAR(plain.mean, plain_mean, 0.1);
   EXPECT_LT(std::abs(plain.bias), bias);
   const ByteErrors stored = byte_errors(file, "rs_store", 2.5, true, false);
-  EXPECT_EQ(stored.cases, 23);
+  EXPECT_EQ(stored.cases, 24);
   EXPECT_NEAR(stored.mean, stored_mean, 0.1);
   EXPECT_LT(std::abs(stored.bias), bias);
   const ByteErrors beside = byte_errors(file, "rs_store_late", 2.5, true, true);
-  EXPECT_EQ(beside.cases, 17);
+  EXPECT_EQ(beside.cases, 18);
   EXPECT_NEAR(beside.mean, beside_mean, 0.1);
   EXPECT_LT(std::abs(beside.bias), bias);
 }
 
-TEST(CountedTraffic, OfTheHostOfTheFit) { check_bytes("flux_traffic.csv", 10.1, 6.5, 8.7, 4); }
+TEST(CountedTraffic, OfTheHostOfTheFit) { check_bytes("flux_traffic.csv", 10.1, 7.4, 9.7, 4); }
 
-TEST(CountedTraffic, OfAnotherHost) { check_bytes("flux_traffic_again.csv", 10.2, 6.2, 10.4, 7); }
+TEST(CountedTraffic, OfAnotherHost) { check_bytes("flux_traffic_again.csv", 10.2, 7.1, 11.4, 7); }
 
 }  // namespace
 }  // namespace moire::kernel
