@@ -1,18 +1,13 @@
 #include "gpu_info.hpp"
 
-#include <dlfcn.h>
-
 #include <ctime>
-#include <type_traits>
 #include <vector>
 
 #include "cuda_check.hpp"
+#include "nvml.hpp"
 
 namespace {
 
-// The functions of NVML that are used, declared here because not every toolkit installs nvml.h. All of them return 0 on
-// success.
-using Handle = void*;
 constexpr int kSmClock = 1;              // NVML_CLOCK_SM
 constexpr int kMemoryClock = 2;          // NVML_CLOCK_MEM
 constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, milliwatt
@@ -32,36 +27,26 @@ struct FieldValue {
   } value;
 };
 
-struct Nvml {
-  int (*init)() = nullptr;
+struct Functions {
   int (*driver)(char*, unsigned) = nullptr;
-  int (*by_bus)(const char*, Handle*) = nullptr;
-  int (*clock)(Handle, int, unsigned*) = nullptr;  // MHz
-  int (*power)(Handle, unsigned*) = nullptr;       // milliwatt
+  int (*clock)(nvml::Gpu, int, unsigned*) = nullptr;  // MHz
+  int (*power)(nvml::Gpu, unsigned*) = nullptr;       // milliwatt
   // Only some GPUs and drivers provide the following values.
-  int (*temperature)(Handle, int, unsigned*) = nullptr;  // degrees Celsius; sensor 0 is the chip
-  int (*energy)(Handle, unsigned long long*) = nullptr;  // millijoule
-  int (*fields)(Handle, int, FieldValue*) = nullptr;     // nvmlDeviceGetFieldValues
-  bool ready = false;
+  int (*temperature)(nvml::Gpu, int, unsigned*) = nullptr;  // degrees Celsius; sensor 0 is the chip
+  int (*energy)(nvml::Gpu, unsigned long long*) = nullptr;  // millijoule
+  int (*fields)(nvml::Gpu, int, FieldValue*) = nullptr;     // nvmlDeviceGetFieldValues
+  bool ready = nvml::find(driver, "nvmlSystemGetDriverVersion") && nvml::find(clock, "nvmlDeviceGetClockInfo") &&
+               nvml::find(power, "nvmlDeviceGetPowerUsage");
 
-  Nvml() {
-    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-    if (library == nullptr) return;
-    const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    ready = find(init, "nvmlInit_v2") && find(driver, "nvmlSystemGetDriverVersion") &&
-            find(by_bus, "nvmlDeviceGetHandleByPciBusId_v2") && find(clock, "nvmlDeviceGetClockInfo") &&
-            find(power, "nvmlDeviceGetPowerUsage") && init() == 0;
-    find(temperature, "nvmlDeviceGetTemperature");
-    find(energy, "nvmlDeviceGetTotalEnergyConsumption");
-    find(fields, "nvmlDeviceGetFieldValues");
+  Functions() {
+    nvml::find(temperature, "nvmlDeviceGetTemperature");
+    nvml::find(energy, "nvmlDeviceGetTotalEnergyConsumption");
+    nvml::find(fields, "nvmlDeviceGetFieldValues");
   }
 };
 
-const Nvml& nvml() {
-  static const Nvml instance;
+const Functions& functions() {
+  static const Functions instance;
   return instance;
 }
 
@@ -76,21 +61,19 @@ GpuInfo gpu_info(int device) {
   CUDA_CHECK(cudaRuntimeGetVersion(&version));
   info.cuda = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
   char driver[96] = "unknown";
-  if (nvml().ready) nvml().driver(driver, sizeof driver);
+  if (functions().ready) functions().driver(driver, sizeof driver);
   info.driver = driver;
   return info;
 }
 
 GpuLoad gpu_load(int device) {
   GpuLoad load;
-  if (!nvml().ready) return load;
-  char bus[64];
-  CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, device));
-  Handle handle = nullptr;
+  if (!functions().ready) return load;
+  const nvml::Gpu gpu = nvml::gpu(device);
+  if (gpu == nullptr) return load;
   unsigned sm_mhz = 0, memory_mhz = 0, milliwatt = 0;
-  if (nvml().by_bus(bus, &handle) != 0) return load;
-  load.known = nvml().clock(handle, kSmClock, &sm_mhz) == 0 && nvml().clock(handle, kMemoryClock, &memory_mhz) == 0 &&
-               nvml().power(handle, &milliwatt) == 0;
+  load.known = functions().clock(gpu, kSmClock, &sm_mhz) == 0 &&
+               functions().clock(gpu, kMemoryClock, &memory_mhz) == 0 && functions().power(gpu, &milliwatt) == 0;
   load.sm_mhz = sm_mhz;
   load.memory_mhz = memory_mhz;
   load.watt = milliwatt / 1e3;
@@ -99,26 +82,24 @@ GpuLoad gpu_load(int device) {
 
 GpuPower gpu_power(int device) {
   GpuPower read;
-  if (!nvml().ready) return read;
-  char bus[64];
-  CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, device));
-  Handle handle = nullptr;
-  if (nvml().by_bus(bus, &handle) != 0) return read;
+  if (!functions().ready) return read;
+  const nvml::Gpu gpu = nvml::gpu(device);
+  if (gpu == nullptr) return read;
   unsigned number = 0;
-  if (nvml().clock(handle, kSmClock, &number) == 0) read.sm_mhz = number;
-  if (nvml().power(handle, &number) == 0) read.watt = number / 1e3;
-  if (nvml().temperature != nullptr && nvml().temperature(handle, 0, &number) == 0) read.celsius = number;
+  if (functions().clock(gpu, kSmClock, &number) == 0) read.sm_mhz = number;
+  if (functions().power(gpu, &number) == 0) read.watt = number / 1e3;
+  if (functions().temperature != nullptr && functions().temperature(gpu, 0, &number) == 0) read.celsius = number;
   unsigned long long millijoule = 0;
-  if (nvml().energy != nullptr && nvml().energy(handle, &millijoule) == 0) read.joule = double(millijoule) / 1e3;
+  if (functions().energy != nullptr && functions().energy(gpu, &millijoule) == 0) read.joule = double(millijoule) / 1e3;
   FieldValue field{};
   field.field = kPowerInstant;
-  if (nvml().fields != nullptr && nvml().fields(handle, 1, &field) == 0 && field.status == 0)
+  if (functions().fields != nullptr && functions().fields(gpu, 1, &field) == 0 && field.status == 0)
     read.watt_instant = field.value.number / 1e3;
   return read;
 }
 
 std::string clocks_text(int ranks) {
-  if (!nvml().ready) return "unknown";
+  if (!functions().ready) return "unknown";
   std::string sm = "sm", memory = ", mem", power = ", power";
   for (int r = 0; r < ranks; ++r) {
     const GpuLoad load = gpu_load(r);

@@ -1,14 +1,11 @@
 #include "gpu_traffic.hpp"
 
-#include <dlfcn.h>
+#include <initializer_list>
 
-#include <type_traits>
-
-#include "cuda_check.hpp"
+#include "nvml.hpp"
 
 namespace {
 
-using Handle = void*;
 using Sample = void*;
 constexpr unsigned kMemoryShare = 10, kSent = 61;  // NVML_GPM_METRIC_*: %, MiB/s
 
@@ -31,27 +28,14 @@ struct Support {
 };
 
 struct Gpm {
-  int (*init)() = nullptr;
-  int (*by_bus)(const char*, Handle*) = nullptr;
-  int (*support)(Handle, Support*) = nullptr;
+  int (*support)(nvml::Gpu, Support*) = nullptr;
   int (*allocate)(Sample*) = nullptr;
   int (*release)(Sample) = nullptr;
-  int (*sample)(Handle, Sample) = nullptr;
+  int (*sample)(nvml::Gpu, Sample) = nullptr;
   int (*metrics)(Metrics*) = nullptr;
-  bool ready = false;
-
-  Gpm() {
-    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-    if (library == nullptr) return;
-    const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    ready = find(init, "nvmlInit_v2") && find(by_bus, "nvmlDeviceGetHandleByPciBusId_v2") &&
-            find(support, "nvmlGpmQueryDeviceSupport") && find(allocate, "nvmlGpmSampleAlloc") &&
-            find(release, "nvmlGpmSampleFree") && find(sample, "nvmlGpmSampleGet") &&
-            find(metrics, "nvmlGpmMetricsGet") && init() == 0;
-  }
+  bool ready = nvml::find(support, "nvmlGpmQueryDeviceSupport") && nvml::find(allocate, "nvmlGpmSampleAlloc") &&
+               nvml::find(release, "nvmlGpmSampleFree") && nvml::find(sample, "nvmlGpmSampleGet") &&
+               nvml::find(metrics, "nvmlGpmMetricsGet");
 };
 
 const Gpm& gpm() {
@@ -62,17 +46,15 @@ const Gpm& gpm() {
 }  // namespace
 
 struct TrafficCounter::Samples {
-  Handle gpu = nullptr;
+  nvml::Gpu gpu = nullptr;
   Sample from = nullptr, to = nullptr;
 };
 
 TrafficCounter::TrafficCounter(int device) : samples_(std::make_unique<Samples>()) {
   if (!gpm().ready) return;
-  char bus[64];
-  CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, device));
-  Handle gpu = nullptr;
+  const nvml::Gpu gpu = nvml::gpu(device);
   Support support{1, 0};
-  if (gpm().by_bus(bus, &gpu) != 0 || gpm().support(gpu, &support) != 0 || support.supported == 0) return;
+  if (gpu == nullptr || gpm().support(gpu, &support) != 0 || support.supported == 0) return;
   if (gpm().allocate(&samples_->from) != 0 || gpm().allocate(&samples_->to) != 0) return;
   if (gpm().sample(gpu, samples_->from) == 0) samples_->gpu = gpu;
 }

@@ -66,6 +66,18 @@ __device__ inline void tile_store(const CUtensorMap& map, int column, int row, u
                : "memory");
 }
 
+// Copy `bytes` consecutive bytes from global to shared memory, and back; addresses and bytes are multiples of 16.
+__device__ inline void bulk_load(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+__device__ inline void bulk_store(void* to, uint32_t from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes)
+               : "memory");
+}
+
 // Adds a tile in shared memory to the values in global memory, in the data type of the map.
 __device__ inline void tile_add(const CUtensorMap& map, int column, int row, uint32_t from) {
   asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),

@@ -34,9 +34,7 @@ __global__ void __launch_bounds__(kThreads)
     if (threadIdx.x != 0) continue;
     if (way == kBulk) {
       for (int at = 0; at < bytes; at += 8192)
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to + at / 16),
-                     "r"(shared_address(lds) + at), "r"(min(8192, bytes - at))
-                     : "memory");
+        bulk_store(to + at / 16, shared_address(lds) + at, min(8192, bytes - at));
       stores_commit();
       stores_wait();
     }
