@@ -11,7 +11,7 @@ namespace {
 // Step of Clock::share. Without steps, every workgroup that starts or ends would change all classes of its GPU. Rates
 // are proportional to the clock, so their relative error is at most one step.
 constexpr double clock_step = 0.01;
-// Corrections of a clock in one instant. A clock that falls lowers the traffic of the memory, which raises the clock by
+// Corrections of a clock in one instant. A clock that falls lowers the traffic, which raises the clock by
 // less than a third as much, so that two corrections leave less than a step.
 constexpr int most_corrections = 2;
 // Dips of less than this share of clock_dip_time are shorter than the stores between two waves of tiles.
@@ -62,34 +62,42 @@ void PhaseRunner::add_power(Unit& unit, std::uint32_t number, const program::Pha
     clock.matrix += static_cast<std::uint32_t>(sign);
     if (clock.matrix == 0) clock.ended = site_.loop().now();
   }
-  // Any phase may change the traffic of the memory, which matters while matrix arithmetic is at work.
+  // Any phase may change the traffic, which matters while matrix arithmetic is at work.
   if (matrix || clock.power > no_power) mark_clock(number);
 }
 
-// Returns the load of the memory of a clock's GPU, in bytes per second; a stored byte counts as many as it takes time.
-// If every queue has its own clock, this is the load by the phases of this queue.
-double PhaseRunner::memory_traffic(std::uint32_t number) {
-  if (memories_.empty()) {
+void PhaseRunner::traffic_changes(part::Rank rank) {
+  for (std::uint32_t number = rank; number < clocks_.size(); number += site_.ranks())
+    if (clocks_[number].power > no_power) mark_clock(number);
+}
+
+// Returns the power of the traffic of a clock's GPU, in CUs. In the memory, a stored byte counts as many bytes as it
+// takes time. If every queue has its own clock, this is the traffic of the phases of this queue.
+double PhaseRunner::traffic_power(std::uint32_t number) {
+  if (drains_.empty()) {
     for (part::Rank rank = 0; rank < site_.ranks(); ++rank) {
-      std::vector<core::CapacityId>& of_rank = memories_.emplace_back();
+      std::vector<Drain>& of_rank = drains_.emplace_back();
       for (const part::Shared* shared : site_.shared()) {
-        for (const core::CapacityId memory : shared->memories(rank)) of_rank.push_back(memory);
+        for (const core::CapacityId memory : shared->memories(rank))
+          of_rank.push_back({memory, operation_.memory_byte});
+        for (const core::CapacityId wire : shared->wires(rank)) of_rank.push_back({wire, operation_.link_byte});
       }
     }
   }
   const core::Sharing& sharing = site_.sharing();
-  double traffic = 0;
-  for (const core::CapacityId memory : memories_[number % site_.ranks()]) {
+  double power = 0;
+  for (const Drain& drain : drains_[number % site_.ranks()]) {
     if (!own_clock_) {
-      traffic += sharing.load(memory);
+      power += drain.power * sharing.load(drain.capacity);
       continue;
     }
     for (const core::ClassId id : gpus_[number].classes) {
       for (const core::Demand& demand : sharing.spec(id).demands)
-        if (demand.capacity == memory) traffic += demand.per_work * sharing.rate_of(id) * sharing.members(id);
+        if (demand.capacity == drain.capacity)
+          power += drain.power * demand.per_work * sharing.rate_of(id) * sharing.members(id);
     }
   }
-  return traffic;
+  return power;
 }
 
 // Returns the clock for the present power, as a fraction of the highest clock. A clock below the highest clock is a
@@ -99,8 +107,8 @@ double PhaseRunner::clock_now(std::uint32_t number) {
   if (clock.power <= no_power) return 1;
   // A CU of a GPU with a lower clock draws less, so that a byte draws more in comparison.
   const double own_clock = part::Uneven::share(site_.uneven().clock, number % site_.ranks());
-  const double memory = byte_power_ > 0 ? byte_power_ / own_clock * memory_traffic(number) : 0;
-  double exact = clock_share(compute_, clock.power + memory);
+  const double traffic = operation_.traffic_counts() ? traffic_power(number) / own_clock : 0;
+  double exact = clock_share(compute_, clock.power + traffic);
   if (!clock.dips.empty() && dips(clock))
     exact = std::min(exact, 1 - compute_.clock_dip * clock.power / static_cast<double>(cus_));
   const double steps = std::round(exact / clock_step);
@@ -126,7 +134,7 @@ void PhaseRunner::set_clocks() {
   changed_clocks_.clear();
 }
 
-// Lets the instant settle once more if the memory's traffic, which is known now, gives a GPU another clock.
+// Lets the instant settle once more if the traffic, which is known now, gives a GPU another clock.
 void PhaseRunner::check_clocks() {
   bool again = false;
   for (const std::uint32_t number : touched_clocks_) {

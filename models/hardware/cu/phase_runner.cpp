@@ -35,7 +35,7 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute, const Ope
       own_clock_(site.apart().has("clock")),
       dips_(compute.clock_dip > 0 && operation.slowed),
       by_age_(compute.younger_matrix_share < 1),
-      byte_power_(operation.byte_power) {
+      operation_(operation) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
   occupied_.resize(units_.size());
@@ -47,7 +47,7 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute, const Ope
   for (part::Rank rank = 0; rank < site.ranks() && !site.uneven().clock.empty(); ++rank)
     slow_.push_back(compute.at_clock(site.uneven().clock[rank]));
   site.loop().add_first(*this);
-  if (!clocks_.empty() && byte_power_ > 0) site.loop().add(after_sharing_);
+  if (!clocks_.empty() && operation.traffic_counts()) site.loop().add(after_sharing_);
 }
 
 void PhaseRunner::add_paths() {

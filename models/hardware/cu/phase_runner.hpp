@@ -21,13 +21,14 @@ namespace moire::cu {
 using part::Seat;
 using part::ShapeId;
 
-class PhaseRunner : public part::Phases, public core::Settler, public core::EventSink {
+class PhaseRunner : public part::Phases, public part::Clocks, public core::Settler, public core::EventSink {
  public:
   // What the clocks depend on besides the CUs.
   struct Operation {
-    // Power of a byte per second of memory traffic, relative to that of a CU with dense matrix arithmetic on random
-    // data; 0: not known.
-    double byte_power = 0;
+    // Power of a byte per second of traffic of the memory, and of the links, relative to that of a CU with dense matrix
+    // arithmetic on random data; 0: not known.
+    double memory_byte = 0, link_byte = 0;
+    bool traffic_counts() const { return memory_byte + link_byte > 0; }
     bool slowed = false;    // the GPUs run at an operating point below their full clock
     bool repeated = false;  // SystemSpec::repeated
   };
@@ -42,6 +43,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   Time straggles(Seat seat, std::int64_t workgroups) const override;
   void stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) override;
   Time looks_back() const override { return pipe_.looks_back(); }
+  void traffic_changes(part::Rank rank) override;
 
   // Starts the phases that were requested in this instant, and moves activities to other classes if the load of their
   // CU has changed. Runs before the sharing law is solved for the instant.
@@ -106,11 +108,16 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     bool beside_matrix = false;  // told to its classes: there are such workgroups
     bool changed = false;
     bool touched = false;       // in touched_clocks_
-    int corrections = 0;        // in this instant, because the memory's load is another than before
+    int corrections = 0;        // in this instant, because the traffic is another than before
     std::optional<Time> ended;  // when the last matrix arithmetic ended
     std::vector<Dip> dips;      // not yet over
   };
-  // Runs after the sharing law is solved, so that it sees the traffic of the memory in this instant.
+  // A capacity whose load lowers the clock of a GPU, and the power of a unit of this load (Operation).
+  struct Drain {
+    core::CapacityId capacity;
+    double power;
+  };
+  // Runs after the sharing law is solved, so that it sees the traffic in this instant.
   struct AfterSharing final : core::Settler, core::EventSink {
     explicit AfterSharing(PhaseRunner& of) : runner(of) {}
     void settle() override { runner.check_clocks(); }
@@ -173,7 +180,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void mark_clock(std::uint32_t clock);
   void expect_dip(std::uint32_t clock);
   bool dips(Clock& clock);
-  double memory_traffic(std::uint32_t clock);
+  double traffic_power(std::uint32_t clock);
   double clock_now(std::uint32_t clock);
   void set_clocks();
   void check_clocks();
@@ -222,9 +229,9 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<std::uint32_t> changed_;
   std::vector<Path> paths_;  // ports and groups
   std::vector<std::uint32_t> changed_paths_;
-  double byte_power_;
+  Operation operation_;
   AfterSharing after_sharing_{*this};
-  std::vector<std::vector<core::CapacityId>> memories_;  // by rank; filled when first needed
+  std::vector<std::vector<Drain>> drains_;  // by rank; filled when first needed
   std::vector<Clock> clocks_;
   std::vector<std::uint32_t> changed_clocks_;
   std::vector<std::uint32_t> touched_clocks_;  // whose power may have changed in this instant

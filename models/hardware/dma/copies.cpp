@@ -114,7 +114,9 @@ void Copies::submit(const part::CopyRequest& request) {
                           .local = use.within_gpu(),
                           .sink = request.sink,
                           .payload = request.payload,
-                          .without_events = request.without_events});
+                          .without_events = request.without_events,
+                          .clocks = site_.find<part::Clocks>(),
+                          .between = {use.rank, use.peer}});
 }
 
 }  // namespace moire::dma

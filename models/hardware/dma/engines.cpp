@@ -52,6 +52,11 @@ void Engines::dispatch() {
   }
 }
 
+void Engines::tell_clocks(const CopyRequest& request) {
+  for (const part::Rank rank : request.between)
+    if (request.clocks != nullptr) request.clocks->traffic_changes(rank);
+}
+
 void Engines::fire(std::uint64_t payload) {
   Engine& engine = engines_[payload];
   if (!engine.moving) {
@@ -59,6 +64,7 @@ void Engines::fire(std::uint64_t payload) {
     ++moving_;
     engine.begin = loop_.now();
     sharing_.start(engine.request.path, engine.request.bytes.value, *this, payload);
+    tell_clocks(engine.request);
     return;
   }
   const CopyRequest done = engine.request;
@@ -67,6 +73,7 @@ void Engines::fire(std::uint64_t payload) {
   engine.used = true;
   engine.queue = done.queue;
   engine.end = loop_.now();
+  tell_clocks(done);
   finished_ = {static_cast<std::uint32_t>(payload), engine.begin};
   if (payload < static_cast<std::uint64_t>(spec_.engines)) --running_;
   done.sink->fire(done.payload);

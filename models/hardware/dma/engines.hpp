@@ -9,6 +9,7 @@
 // Then the copy takes bytes / rate, where the sharing law determines the rate.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -28,7 +29,9 @@ struct CopyRequest {
   bool local = false;  // within the GPU
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;
-  Time without_events{};  // deducted from first_command and switch_command
+  Time without_events{};                // deducted from first_command and switch_command
+  part::Clocks* clocks = nullptr;       // told when the copy begins and ends to move bytes
+  std::array<part::Rank, 2> between{};  // the GPUs at its ends
 };
 
 class Engines final : public core::EventSink {
@@ -57,6 +60,7 @@ class Engines final : public core::EventSink {
   void dispatch();
   void begin(std::uint32_t number, const CopyRequest& request, Time at);
   void start_kernel(const CopyRequest& request);
+  static void tell_clocks(const CopyRequest& request);
 
   DmaSpec spec_;
   core::RunLoop& loop_;

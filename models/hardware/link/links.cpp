@@ -127,6 +127,24 @@ double Links::carried(part::Rank rank) const {
   return sum;
 }
 
+std::vector<core::CapacityId> Links::wires(part::Rank rank) const {
+  std::vector<core::CapacityId> all;
+  const auto add = [&](core::CapacityId id) {
+    if (id != core::no_id) all.push_back(id);
+  };
+  const part::Rank own = site_.reach().gpu_of(rank), first = rank - own;
+  for (std::size_t copy = 0; copy < capacities_.size(); copy += site_.ranks()) {
+    add(capacities_[copy + rank].egress);
+    add(capacities_[copy + rank].ingress);
+    const std::vector<core::CapacityId>& to_peer = capacities_[copy + rank].to_peer;
+    for (std::size_t peer = 0; peer < to_peer.size(); ++peer) {
+      add(to_peer[peer]);
+      if (peer != own) add(capacities_[copy + first + peer].to_peer[own]);
+    }
+  }
+  return all;
+}
+
 void Links::latency(const part::PhaseUse& use, part::Latency& latency) const {
   if (use.shape.peer_read == 0 && use.shape.read + use.shape.write > 0) return;
   latency.miss = use.shape.peer_read > 0 ? port_.load_latency.value_or(port_.store_latency * 2).seconds()

@@ -30,6 +30,7 @@ class Links final : public part::Part, public part::Shared, public part::ScaleUp
   std::vector<double> traffic(const part::Traffic& program) const override;
   std::vector<double> occupied(Time end) const override;
   double carried(part::Rank rank) const override;
+  std::vector<core::CapacityId> wires(part::Rank rank) const override;
   void latency(const part::PhaseUse& use, part::Latency& latency) const override;
   void use(const part::PhaseUse& use, core::ClassSpec& spec) const override;
   void use(const part::CopyUse& use, core::ClassSpec& spec) const override;

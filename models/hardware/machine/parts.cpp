@@ -32,14 +32,22 @@ std::optional<dma::Copies::HostEngines> host_engines(const NodeSpec& node) {
   return dma::Copies::HostEngines{one, node.host_memory->busy_command};
 }
 
-// Returns the power of a byte per second of memory traffic, relative to that of a CU with dense matrix arithmetic on
-// random data at matrix_clock; 0 if the energies or this clock are not known. `operated`: SystemSpec::operated_at.
-double byte_power(const GpuSpec& gpu, double operated) {
-  if (!gpu.power || !gpu.compute.matrix_clock) return 0;
+// What the clocks depend on besides the CUs. A byte over a link passes the L2. The powers are 0 if the energies or the
+// clock of matrix arithmetic are not known.
+cu::PhaseRunner::Operation operation_of(const SystemSpec& spec) {
+  const GpuSpec& gpu = spec.node.gpu;
+  const double operated = spec.operated_at.value_or(1);
+  cu::PhaseRunner::Operation operation{.slowed = operated < 1, .repeated = spec.repeated};
+  if (!gpu.power || !gpu.compute.matrix_clock) return operation;
   const double share = *gpu.compute.matrix_clock / gpu.compute.clock;
   const double flop = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * share;  // per second
-  const double watts = gpu.power->matrix_flop.value * gpu.power->voltage_squared(share * operated) * flop;
-  return gpu.power->hbm_read_byte.value * static_cast<double>(gpu.compute.total_cus()) / watts;
+  const double voltage = gpu.power->voltage_squared(share * operated);
+  const double of_cu =
+      gpu.power->matrix_flop.value * voltage * flop / static_cast<double>(gpu.compute.total_cus());  // watts
+  operation.memory_byte = gpu.power->hbm_read_byte.value / of_cu;
+  operation.link_byte =
+      gpu.port.payload_efficiency * (gpu.power->link_byte.value + gpu.power->l2_byte.value * voltage) / of_cu;
+  return operation;
 }
 
 std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
@@ -115,10 +123,7 @@ const std::vector<RegisteredPart>& parts() {
        always, nullptr},
       {cu::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
-         const GpuSpec& gpu = spec.node.gpu;
-         const double operated = spec.operated_at.value_or(1);
-         return std::make_unique<cu::Cus>(
-             site, gpu.compute, cu::PhaseRunner::Operation{byte_power(gpu, operated), operated < 1, spec.repeated});
+         return std::make_unique<cu::Cus>(site, spec.node.gpu.compute, operation_of(spec));
        },
        [](const BlameKind& kind, const SystemSpec& spec, const Program& program) {
          return cu::shares(kind, spec.node.gpu.compute, program);

@@ -69,8 +69,10 @@ class Shared {
   // Adds to the class what its meters count per unit of work, such as joules. Meters change no times. Called for every
   // phase, including phases that move no bytes.
   virtual void meter(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
-  // Returns the capacities of the memory of a GPU (several in a counterfactual run), or none if the part has no memory.
+  // Return the capacities of the memory of a GPU, and of its links in both directions (more in a counterfactual run),
+  // or none if the part has neither.
   virtual std::vector<core::CapacityId> memories(Rank /*rank*/) const { return {}; }
+  virtual std::vector<core::CapacityId> wires(Rank /*rank*/) const { return {}; }
   // True if source and destination of a copy within a GPU lie in a cache. These copies form a class of their own.
   virtual bool stays_in_cache(const CopyUse& /*use*/) const { return false; }
 };
@@ -178,6 +180,14 @@ class Meters {
     double occupied = 0;  // time with at least one workgroup, in seconds, summed over the CUs
   };
   virtual Drawn drawn(Rank rank, Time end) const = 0;
+};
+
+// The clocks of GPUs, which also depend on the traffic of memories and links.
+class Clocks {
+ public:
+  virtual ~Clocks() = default;
+  // Called when traffic of a GPU begins or ends that is not a phase of one of its workgroups.
+  virtual void traffic_changes(Rank rank) = 0;
 };
 
 // --- Copies ------------------------------------------------------------------------------------------------------
