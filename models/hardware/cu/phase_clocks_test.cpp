@@ -151,8 +151,11 @@ class LinkClockTest : public ClockTest {
     const ShapeId work = phases.add_shape(
         {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}}, 0);
     for (Seat seat = 0; seat < 12; ++seat) phases.start(seat, seat / 4, seat % 4, work, seat / 4, 5e6, sink, seat);
-    copying->service<part::Copies>().submit(
-        {.copy = {.rank = 0, .peer = 1, .bytes = {bytes}}, .sink = &sink, .payload = 99});
+    part::CopyRequest copy;
+    copy.copy = {.rank = 0, .peer = 1, .bytes = {bytes}};
+    copy.sink = &sink;
+    copy.payload = 99;
+    copying->service<part::Copies>().submit(copy);
     own_loop.run();
     return sink.ends.at(4 * rank);
   }
