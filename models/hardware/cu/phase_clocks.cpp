@@ -11,8 +11,8 @@ namespace {
 // Step of Clock::share. Without steps, every workgroup that starts or ends would change all classes of its GPU. Rates
 // are proportional to the clock, so their relative error is at most one step.
 constexpr double clock_step = 0.01;
-// Corrections of a clock in one instant. A clock that falls lowers the traffic, which raises the clock by
-// less than a third as much, so that two corrections leave less than a step.
+// Corrections of a clock in one instant. A clock that falls lowers the traffic, which raises the clock by less than a
+// third as much, so that two corrections leave less than a step.
 constexpr int most_corrections = 2;
 // Dips of less than this share of clock_dip_time are shorter than the stores between two waves of tiles.
 constexpr double least_dip = 0.1;
