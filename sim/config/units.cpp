@@ -155,8 +155,9 @@ std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension
     if (!unit || unit->dimension != dimension) return unit_problem(whole, symbol, dimension);
     factor = unit->factor;
   } else if (dimension != Dimension::ratio) {
-    return Problem{in_quotes(whole) + " has no unit",
-                   fmt::format("a {} takes one of {}", dimension_name(dimension), join(dimension_units(dimension)))};
+    const std::string_view name = dimension_name(dimension);
+    return Problem{in_quotes(whole) + " has no unit", fmt::format("{} {} takes one of {}", name[0] == 'a' ? "an" : "a",
+                                                                  name, join(dimension_units(dimension)))};
   }
   // Division makes 92 % exactly 0.92; multiplication by 0.01 would not.
   const double result = symbol == "%" ? number / 100 : number * factor;

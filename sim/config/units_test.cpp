@@ -67,6 +67,8 @@ TEST(Units, BareNumberNamesTheUnitsThatFit) {
   EXPECT_EQ(error("900", Dimension::bytes_per_second),
             "'900' has no unit; a bandwidth takes one of B/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, TiB/s, Mb/s, Gb/s");
   EXPECT_EQ(error("0", Dimension::time), "'0' has no unit; a time takes one of ps, ns, us, ms, s");
+  EXPECT_EQ(error("61", Dimension::energy),
+            "'61' has no unit; an amount of energy takes one of J, fJ, pJ, nJ, uJ, mJ, kJ");
 }
 
 TEST(Units, WrongDimensionIsNamed) {

@@ -4,7 +4,7 @@
 #   flux.csv                     every case of grid.csv (on one GPU: its plain GEMMs)
 #   *.wgtrace.csv                traces of the tiles of some cases
 #   flux.measurements.csv        the parts of such kernels: l2_beside_peer, peer_epilogue, store_flag
-#   matrix_clock.measurements.csv  products out of the L2 on some SMs, beside SMs that read memory
+#   matrix_clock.measurements.csv  products out of the L2 on some SMs, beside SMs that read memory or copies
 #   flux_traffic.csv             bytes that the memory moves in the cases of grid_traffic.csv, counted in normal operation
 #   flux_symm_mem.csv            PyTorch's fused operators with the same shapes, on two or more ranks
 # Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--modes MODE,...] [--grid FILE]

@@ -9,7 +9,7 @@
 
 namespace moire::replay {
 
-// The fences of a CU: workgroups whose fence it executes now, and those that have asked since.
+// The fences of a CU: the workgroups whose fence the CU executes now, and those that asked for one meanwhile.
 struct Fences {
   std::vector<std::uint32_t> together, next;
 };

@@ -14,7 +14,7 @@ namespace {
 
 std::int64_t integer(const support::CsvRow& row, const char* key) { return std::stoll(row.at(key)); }
 
-// ByteErrors in percent of the bytes that a GPU loads, of kernels that the mode names.
+// Errors of the bytes that a GPU loads, in percent, over the kernels of one mode.
 struct ByteErrors {
   int cases = 0;
   double mean = 0, bias = 0;
