@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <numbers>
 #include <stdexcept>
+#include <utility>
 
 #include "app/evidence/microbench/bench.hpp"
 #include "models/hardware/memory/cache.hpp"
+#include "models/hardware/memory/table_traffic.hpp"
 #include "sim/core/power.hpp"
 
 namespace moire::microbench {
@@ -71,16 +73,34 @@ double miss_ratio(const machine::GpuSpec& gpu, double footprint) {
 
 constexpr double rows_per_wg = 4096;  // rows that a workgroup of the collector gathers in a repetition
 
-Values gather(const SystemSpec& system, const Parameters& parameters) {
+// Returns the traffic of workgroups that gather rows of a table, without the share that misses.
+Traffic rows_of_table(const SystemSpec& system, const Parameters& parameters, const memory::TableReads& reads) {
   const machine::GpuSpec& gpu = system.node.gpu;
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
   traffic.shape.random_rows = true;
-  memory::loads_rows(gpu.hbm, Bytes{amount(parameters, "row_bytes")}, traffic.shape);
+  memory::loads_rows(gpu.hbm, reads.row_bytes, traffic.shape);
+  const memory::TableTraffic of_table = memory::table_traffic(gpu.l2, reads);
+  traffic.shape.read_merged = of_table.merged;
+  traffic.shape.l2_extra = of_table.extra;
+  const auto waiting = static_cast<double>(std::min(traffic.wgs, gpu.compute.total_cus()));
+  traffic.shape.slice_wait = waiting * of_table.extra / gpu.l2.bandwidth.value;
+  return traffic;
+}
+
+memory::TableReads reads_of(const SystemSpec& system, const Parameters& parameters) {
+  constexpr double load_bytes = 16;  // of one thread
+  const double row = amount(parameters, "row_bytes"), footprint = amount(parameters, "footprint_bytes");
+  const auto wavefront = static_cast<double>(system.node.gpu.compute.wavefront);
+  return {.rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(footprint / row)),
+          .row_bytes = Bytes{row},
+          .rows_per_load = std::max(1.0, wavefront * load_bytes / row)};
+}
+
+Values gather(const SystemSpec& system, const Parameters& parameters) {
+  const machine::GpuSpec& gpu = system.node.gpu;
   const double footprint = amount(parameters, "footprint_bytes");
-  const Bytes row{amount(parameters, "row_bytes")};
-  traffic.shape.read_merged = memory::merged_share(
-      gpu.l2, {.rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(footprint / row.value)), .row_bytes = row});
+  Traffic traffic = rows_of_table(system, parameters, reads_of(system, parameters));
   // The cache holds only rows that the repetitions before the median repetition have read. With few workgroups, those
   // repetitions did not read the whole footprint.
   constexpr double repetitions_before = 5;  // 2 to warm up, and 3 before the median of the 7 that count
@@ -89,6 +109,28 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
       repetitions_before * static_cast<double>(traffic.wgs) * rows_per_wg * amount(parameters, "row_bytes");
   const double seen = 1 - 1 / core::power(std::numbers::e, std::min(all_seen, read_before / footprint));
   traffic.shape.read_miss = 1 - (1 - miss_ratio(gpu, footprint)) * seen;
+  return as_values(run_traffic(system, traffic));
+}
+
+// Returns the rate of gathers by Zipf's law, or of which a share goes to a few rows. `own`: each of these rows is the
+// popular one of a table, and the workgroups divide the tables among themselves.
+Values gather_popular(const SystemSpec& system, const Parameters& parameters, bool own) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  memory::TableReads reads = reads_of(system, parameters);
+  reads.zipf_exponent = number(parameters, "exponent_percent") / 100;
+  reads.hot_rows = static_cast<std::int64_t>(number(parameters, "hot_rows"));
+  reads.hot_share = number(parameters, "hot_per_mille") / 1000;
+  if (own) {
+    reads.tables = std::exchange(reads.hot_rows, 1);
+    reads.tables_at_once = static_cast<double>(reads.tables);
+    reads.workgroups_per_cu = number(parameters, "wgs_per_sm");
+  }
+  reads.loads = memory::Loads::evict_first;
+  Traffic traffic = rows_of_table(system, parameters, reads);
+  reads.tables = 1;  // which all have the same other rows
+  reads.passes = 6;  // 2 to warm up, and up to the median of the 7 that count
+  reads.reads_per_pass = traffic.wgs * static_cast<std::int64_t>(rows_per_wg);
+  traffic.shape.read_miss = 1 - memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   return as_values(run_traffic(system, traffic));
 }
 
@@ -206,6 +248,36 @@ std::vector<Benchmark> memory_benchmarks() {
        {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "footprint_bytes"}},
        rates,
        gather},
+      {"gather_popular",
+       "Gathers of rows that many workgroups read, by Zipf's law or to a share that goes to a few rows.",
+       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
+         "in_flight_bytes"}},
+       {{"bandwidth", "GB/s"}},
+       [](const SystemSpec& system, const Parameters& parameters) {
+         return gather_popular(system, parameters, false);
+       }},
+      {"gather_places",
+       "The same with rows in random places, each order of places being one sample.",
+       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
+         "in_flight_bytes", "places"}},
+       {{"bandwidth", "GB/s"}},
+       [](const SystemSpec& system, const Parameters& parameters) {
+         return gather_popular(system, parameters, false);
+       }},
+      {"gather_few",
+       "The same by few workgroups, at most one on each SM.",
+       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
+         "in_flight_bytes", "places"}},
+       {{"bandwidth", "GB/s"}},
+       [](const SystemSpec& system, const Parameters& parameters) {
+         return gather_popular(system, parameters, false);
+       }},
+      {"gather_own",
+       "The same if each workgroup reads only one of the rows that are read often.",
+       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
+         "in_flight_bytes", "places"}},
+       {{"bandwidth", "GB/s"}},
+       [](const SystemSpec& system, const Parameters& parameters) { return gather_popular(system, parameters, true); }},
       {"gather_store",
        "Random rows, a batch at a time, with stores between them.",
        {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "gather_bytes", "store_bytes", "side_by_side", "tasks"}},

@@ -73,12 +73,6 @@ std::vector<Benchmark> facts() {
        {{"loads", "pace_ns", "what"}},
        {{"look", "ns"}, {"loaded", "GB/s"}},
        {}},
-      {"gather_popular",
-       "Gathers of rows that many workgroups read; the models take their cost from the hardware file.",
-       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
-         "in_flight_bytes"}},
-       {{"bandwidth", "GB/s"}},
-       {}},
       {"l2_beside_peer",
        "A kernel that reads a buffer again and again while a peer writes into its GPU's memory; the models do not let "
        "incoming lines displace others in the cache.",

@@ -28,11 +28,9 @@ double issue_time(const CuArraySpec& compute, const program::PhaseShape& shape, 
   return each * *compute.issue_interval / (compute.clock.value * clock);
 }
 
-// Returns the seconds in which a CU requests `rows` random rows of a phase. Popular rows keep its requests waiting for
-// as long as they cost the L2 (PhaseShape::l2_extra).
-double request_time(const CuArraySpec& compute, const program::PhaseShape& shape, double rows, double clock) {
-  if (!compute.clocks_per_row || rows <= 0) return 0;
-  return rows * (1 + shape.l2_extra / shape.read) * *compute.clocks_per_row / (compute.clock.value * clock);
+// Returns the seconds in which a CU requests `rows` random rows.
+double request_time(const CuArraySpec& compute, double rows, double clock) {
+  return compute.clocks_per_row ? rows * *compute.clocks_per_row / (compute.clock.value * clock) : 0;
 }
 
 // Returns the bytes that all threads load in one dependent load.
@@ -95,8 +93,9 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   const double before = shape.dependent_loads / batches_per_unit;
   const double between = shape.pause.seconds() + stores;
   const double issue = own / (rate * clock) + issue_time(compute, shape, clock) / batches_per_unit;
-  const double requests = shape.row.value > 0 ? request_time(compute, shape, batch / shape.row.value, clock) : 0;
-  const double time = slowest + std::max(issue, requests) + before * single + between / batches_per_unit;
+  const double requests = shape.row.value > 0 ? request_time(compute, batch / shape.row.value, clock) : 0;
+  const double popular = batch * shape.slice_wait;
+  const double time = slowest + std::max(issue, requests) + popular + before * single + between / batches_per_unit;
   return {led / batches_per_unit, time, waits + before * single_waits, slowest};
 }
 
@@ -149,7 +148,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     // CU time per unit of work, expressed in bytes of plain loads. A stored byte counts its cost relative to a load,
     // and short rows count as many bytes as the CU loads in the time in which it requests them.
     const double peer_store_cost = compute.peer_store_cost.value_or(compute.store_cost);
-    const double as_bytes = request_time(compute, shape, shape.requested_rows(), 1) * compute.load_store_per_cu.value;
+    const double as_bytes = request_time(compute, shape.requested_rows(), 1) * compute.load_store_per_cu.value;
     const double cu_bytes = shape.issue_cost * (std::max(loaded, as_bytes) + compute.store_cost * shape.write +
                                                 peer_store_cost * shape.peer_write);
     spec.bound = compute.load_store_per_cu.value * clock * share / cu_bytes;

@@ -172,18 +172,13 @@ TEST_F(H200, ACuRequestsARowInTwoClocks) {
   EXPECT_DOUBLE_EQ(class_of(busy).delay, class_of(gather(32, 65536)).delay);
 }
 
-// Measured (traces/h200x2/gather_short.measurements.csv): rows of 64 B of a table of 8 MiB, drawn by Zipf's law of
-// exponent 1.05 (10.5 % of the reads are of one row), arrive at 4,096 GB/s instead of 7,951 GB/s. The L2 alone would
-// allow 5,254 GB/s.
-TEST_F(H200, PopularRowsKeepTheRequestsOfACuWaiting) {
-  const auto gather = [&](double extra) {
-    PhaseShape shape{.name = "gather", .read = 1, .l2_extra = extra, .random_rows = true, .in_flight = {8192}};
-    memory::loads_rows(machine->gpu().hbm, Bytes{64}, shape);
-    return class_of(shape).bound;
-  };
-  const double extra = 0.105 * (2 * machine->gpu().l2.popular_cost - 1);
-  EXPECT_DOUBLE_EQ(gather(extra), gather(0) / (1 + extra));
-  EXPECT_NEAR(gather(extra) / gather(0), 4096. / 7951, 0.03);
+// Lines of popular rows come one after the other, also if nothing else limits a workgroup.
+TEST_F(H200, ABatchTakesLongerByTheWaitForPopularLines) {
+  PhaseShape shape = {.name = "gather", .read = 1, .random_rows = true, .in_flight = {32768}};
+  memory::loads_rows(machine->gpu().hbm, Bytes{512}, shape);
+  const double before = rate_alone(*machine, class_of(shape));
+  shape.slice_wait = 5e-12;
+  EXPECT_NEAR(1 / rate_alone(*machine, class_of(shape)) - 1 / before, 5e-12, 1e-14);
 }
 
 // What neighbouring CUs have just requested passes neither the L2 nor the group's way to it again.

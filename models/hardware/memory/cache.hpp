@@ -43,7 +43,11 @@ struct TableReads {
   std::int64_t passes = 1;          // how often the kernel goes through all tables
   std::int64_t reads_per_pass = 1;  // per table
   double zipf_exponent = 0;         // the k-th most popular row is read in proportion to 1 / k^exponent
+  std::int64_t hot_rows = 0;        // instead of Zipf's law: this many rows share hot_share of the reads evenly,
+  double hot_share = 0;             // and the other rows share the rest
+  double rows_per_load = 1;         // rows that one load instruction of a wavefront reads
   double tables_at_once = 1;        // number of tables that the resident workgroups read at the same time
+  double workgroups_per_cu = 1;     // resident ones, each of which reads one table
   Bytes numbers{};                  // row numbers, per read; they pass through the caches and are not read again
   Bytes results{};                  // stored results, per read
   Loads loads = Loads::ordinary;    // of rows
@@ -59,18 +63,6 @@ struct TableReads {
 // Loads whose lines are evicted first, if the GPU knows the hint: rows have a room of their own (evict_first_share).
 // For each read, whether it hits or not, a random line leaves the room, and for a result as many as store_displaces.
 double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads);
-
-// Returns the additional bytes of L2 bandwidth, per byte read from a table, that reads of the most popular row take,
-// because the row lies in few slices of the cache. If several tables are read at the same time, each table has a most
-// popular row, and these rows lie in different slices.
-double popular_extra(const CacheSpec& l2, const TableReads& reads);
-
-// Returns the share of the bytes read from tables that take no bandwidth of the L2 and of the group's way to it,
-// because a CU of the same group has just requested the same line (CacheSpec::merge_window). Lines of equally popular
-// rows are requested again in proportion to the window over the bytes of the tables that are read at the same time. At
-// most half of the bytes merge (gathers from 256 to 512 KiB on an H200). What the most popular row costs is subtracted,
-// because it limits the rate where it costs more than merged requests save.
-double merged_share(const CacheSpec& l2, const TableReads& reads);
 
 // Returns the additional bytes of L2 bandwidth, per byte that a matrix product reads, if `readers` workgroups read the
 // same columns at about the same time (CacheSpec::lone_read_cost).

@@ -286,69 +286,6 @@ INSTANTIATE_TEST_SUITE_P(Walks, TableHitRatioOf,
                                            Walk{3000, 100'000, 100'000, 1.05, 2}, Walk{3000, 100'000, 100'000, 1.5, 2},
                                            Walk{3000, 100'000, 100'000, 0.8, 4}));
 
-// With Zipf's law of exponent 1 over three rows, 6 of 11 reads are of the first row.
-TEST(PopularExtra, IsTheShareOfTheMostPopularRowOfATable) {
-  CacheSpec l2;
-  TableReads reads;
-  reads.tables = 8;
-  reads.rows = 3;
-  reads.zipf_exponent = 1;
-  reads.row_bytes = Bytes{512};
-  EXPECT_EQ(popular_extra(l2, reads), 0) << "costs nothing unless a file says so";
-  l2.popular_cost = 4;
-  reads.tables_at_once = 1e-15;
-  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3, 1e-12);
-  reads.tables_at_once = 2;
-  EXPECT_NEAR(popular_extra(l2, reads), 3. / 11 * 3, 1e-12) << "each table has one, in slices of its own";
-  reads.tables_at_once = 0.4;
-  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3 * 0.9, 1e-12) << "2 of 5 times at two tables, 3/4 at one of them";
-  reads.tables_at_once = 1;
-  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3 * 0.75, 1e-12);
-  reads.tables_at_once = 2 - 1e-12;
-  EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3 * 0.5, 1e-9);
-  reads.tables_at_once = 1e-15;
-  reads.zipf_exponent = 0;
-  EXPECT_NEAR(popular_extra(l2, reads), 1. / 3 * 3, 1e-12);
-}
-
-// Measured: 8 CU groups of an H200 gather rows of 512 B from tables of 2 and 1 MiB at 1.17 and 1.49 times the rate of a
-// table of 8 MiB.
-TEST(MergedShare, IsTheWindowOverTheBytesThatAreReadAtOnce) {
-  CacheSpec l2;
-  TableReads reads;
-  reads.tables = 8;
-  reads.rows = 2048;
-  reads.row_bytes = Bytes{512};
-  reads.tables_at_once = 1e-15;
-  EXPECT_EQ(merged_share(l2, reads), 0) << "nothing merges unless a file says so";
-  l2.merge_window = Bytes{262144};
-  EXPECT_DOUBLE_EQ(merged_share(l2, reads), 0.25);
-  reads.tables_at_once = 4;
-  EXPECT_DOUBLE_EQ(merged_share(l2, reads), 0.25 / 4) << "requests spread over four tables";
-  reads.tables_at_once = 1e-15;
-  reads.rows = 100;
-  EXPECT_DOUBLE_EQ(merged_share(l2, reads), 0.5) << "no more than half";
-  reads.rows = 2048;
-  l2.popular_cost = 4;
-  reads.zipf_exponent = 0.8;
-  EXPECT_NEAR(merged_share(l2, reads), 0.25 - popular_extra(l2, reads), 1e-12);
-  reads.zipf_exponent = 1.2;
-  EXPECT_EQ(merged_share(l2, reads), 0) << "the most popular row limits the rate";
-}
-
-TEST(PopularExtra, IsMoreForShortRowsWhichLieInFewerSlices) {
-  CacheSpec l2;
-  l2.popular_cost = 4;
-  l2.popular_row = Bytes{512};
-  TableReads reads;
-  reads.tables = 1;
-  reads.rows = 1;
-  for (const auto& [bytes, cost] : {std::pair{1024, 4.}, {512, 4.}, {400, 4 * 1.28}, {256, 8.}, {64, 8.}}) {
-    reads.row_bytes = Bytes{static_cast<double>(bytes)};
-    EXPECT_NEAR(popular_extra(l2, reads), cost - 1, 1e-12) << bytes;
-  }
-}
-
 // An H200's L2 reads 1.45 times the requested bytes of a product if single workgroups need a column of B,
 // and 1.30, 1.20 and 1.04 times as many with 2.06, 2.75 and 4 workgroups.
 TEST(LoneReadExtra, FallsWithTheNumberOfReaders) {

@@ -42,6 +42,8 @@ const part::Declaration& declaration() {
                  .meaning = "Time lost to sharing caches and HBM: to their bandwidth and to the latency under load"}},
       .follows = {
           {"gpu.l2.bandwidth", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
+          {"gpu.l2.slice_bandwidth", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
+          {"gpu.l2.slice_bandwidth_apart", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
           {"gpu.l2.hit_latency", "gpu.compute.clock", -1, "the clock cycles of a hit stay the same"},
           {"gpu.l2.bandwidth", "gpu.compute.group_count", 1, "every group adds its own cache", "gpu.l2.in_groups"},
           {"gpu.l2.capacity", "gpu.compute.group_count", 1, "every group adds its own cache", "gpu.l2.in_groups"},

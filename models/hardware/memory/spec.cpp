@@ -114,16 +114,23 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
           "not modelled")
       .range(1, 65536)
       .or_default();
-  d.field("popular_cost", &CacheSpec::popular_cost,
-          "Bandwidth that a byte of a table's most popular row takes, relative to a byte of another row, because the "
-          "row lies in few slices of the cache; 1 means that it was not measured")
-      .range(1, 1000)
-      .or_default();
+  d.field("slice_bandwidth", &CacheSpec::slice_bandwidth,
+          "Bytes per second that all CUs together can load from one line, which lies in one slice of every partition. "
+          "Rows that are read often then take longer than others. Absent: they do not")
+      .positive()
+      .optional();
   d.field(
-       "popular_row", &CacheSpec::popular_row,
-       "Row length from which popular_cost applies; a shorter row lies in fewer slices, so that its bytes take longer "
-       "in proportion, up to twice as long")
-      .range(Bytes{0}, Bytes{1e6})
+       "slice_bandwidth_apart", &CacheSpec::slice_bandwidth_apart,
+       "Bytes per second that all CUs together can load if each loads from one line of its own. It limits popular rows "
+       "of many tables. Absent: these take no longer than others")
+      .positive()
+      .optional();
+  d.field("slice_run", &CacheSpec::slice_run, "Consecutive bytes that lie in one slice")
+      .range(Bytes{1}, Bytes{1e6})
+      .or_default();
+  d.field("slice_block", &CacheSpec::slice_block,
+          "Consecutive bytes that lie in two slices, which take turns every slice_run; the next block lies in others")
+      .range(Bytes{1}, Bytes{1e6})
       .or_default();
   d.field("merge_window", &CacheSpec::merge_window,
           "Bytes that a group of CUs has requested from the cache and not received yet, under full load: another "
@@ -153,15 +160,31 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
     if (s.dirty_least > s.dirty_most)
       return config::Problem{fmt::format("dirty_least {} is above dirty_most {}", s.dirty_least, s.dirty_most),
                              "lower dirty_least or raise dirty_most"};
+    if (s.slice_bandwidth && s.slices <= s.partitions)
+      return config::Problem{"slice_bandwidth has no effect with one slice in a partition",
+                             "state slices above partitions"};
+    if (s.slice_bandwidth_apart && !(s.slice_bandwidth && *s.slice_bandwidth <= *s.slice_bandwidth_apart))
+      return config::Problem{
+          "slice_bandwidth_apart is below slice_bandwidth, or stands alone",
+          "state both, slice_bandwidth at most as large: lines of all slices are not slower than one"};
+    if (s.slice_block < s.slice_run)
+      return config::Problem{"slice_block is below slice_run", "write at least slice_run, as a block consists of runs"};
     if (s.lone_read_cost > 1 && s.readers_together <= 1)
       return config::Problem{"lone_read_cost has no effect without readers_together", "state readers_together above 1"};
     return std::nullopt;
   });
 }
 
+Bytes CacheSpec::in_one_slice(Bytes row) const {
+  const double run = std::min(row.value, slice_run.value);
+  return Bytes{std::max(line.value, std::clamp(row.value / 2, run, std::max(run, slice_block.value / 2)))};
+}
+
 CacheSpec CacheSpec::at_clock(double share) const {
   CacheSpec slow = *this;
   slow.bandwidth = bandwidth * share;
+  if (slice_bandwidth) slow.slice_bandwidth = *slice_bandwidth * share;
+  if (slice_bandwidth_apart) slow.slice_bandwidth_apart = *slice_bandwidth_apart * share;
   slow.hit_latency = Time::from_seconds(hit_latency.seconds() / share);
   return slow;
 }

@@ -56,8 +56,13 @@ struct CacheSpec {
   double add_cost = 2;       // bandwidth that an addition in the cache takes, relative to a read of the same sectors
   double bulk_add_cost = 2;  // the same per byte of 16-bit values that a copy engine of a CU adds in bulk
   std::int64_t slices = 1;   // a hash of the address divides the lines among them; 1: they always have equal loads
-  double popular_cost = 1;   // bandwidth that a byte of the most popular row takes, relative to a byte of another row
-  Bytes popular_row{0};      // shortest row with popular_cost; rows of half this length or less cost twice as much
+  // Rate at which all CUs together load one line, from its slice in every partition. Absent: reads of one line take no
+  // longer than those of many.
+  std::optional<BytesPerSecond> slice_bandwidth = std::nullopt;
+  // Rate at which all CUs together load if each loads one line of its own. Absent: as fast as many lines.
+  std::optional<BytesPerSecond> slice_bandwidth_apart = std::nullopt;
+  Bytes slice_run{256};     // consecutive bytes that lie in one slice
+  Bytes slice_block{1024};  // consecutive bytes that lie in two slices, in runs that alternate
   // Bytes that the CUs of a group have requested from the cache and not received yet, under full load. If another CU of
   // the group requests one of these lines, it gets the line from the same answer, which takes no bandwidth of the
   // cache.
@@ -71,6 +76,9 @@ struct CacheSpec {
 
   // Returns the bytes that the cache holds if every partition has a copy of all of them.
   Bytes duplicated() const { return capacity * (1.0 / static_cast<double>(partitions)); }
+
+  // Returns the bytes of a row that lie in one slice; a row shorter than a line takes as long as a line.
+  Bytes in_one_slice(Bytes row) const;
 
   // Returns the load of the busiest slice / the mean load of a slice, if a hash divides `lines` (> 0) equally loaded
   // lines among the slices. The number of lines in a slice has mean and variance lines / slices. The result is the

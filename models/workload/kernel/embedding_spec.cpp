@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/hardware/memory/table_traffic.hpp"
 #include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {
@@ -201,13 +202,21 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
                            .passes = walk.passes,
                            .reads_per_pass = spec.global_batch * spec.pooling / walk.passes,
                            .zipf_exponent = spec.zipf_exponent,
+                           .rows_per_load = std::clamp(static_cast<double>(gpu.compute.wavefront) * load_bytes / row,
+                                                       1.0, std::max(1.0, bags)),
                            .numbers = spec.index_bytes,
                            .results = Bytes{row / pooling},
                            .loads = spec.row_loads};
   reads.tables_at_once = static_cast<double>(walk.workgroups) * bags * static_cast<double>(walk.passes) /
                          static_cast<double>(spec.global_batch);
-  shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
-  shape.read_merged = pooling * row / shape.read * memory::merged_share(gpu.l2, reads);
+  const double tasks = static_cast<double>(spec.tables_per_gpu * spec.global_batch) / bags;
+  const double workgroups = std::min(static_cast<double>(walk.workgroups), std::ceil(tasks));
+  reads.workgroups_per_cu = workgroups / static_cast<double>(gpu.compute.total_cus());
+  const memory::TableTraffic traffic = memory::table_traffic(gpu.l2, reads);
+  shape.l2_extra = pooling * row * traffic.extra;
+  shape.slice_wait =
+      std::min(workgroups, static_cast<double>(gpu.compute.total_cus())) * traffic.extra / gpu.l2.bandwidth.value;
+  shape.read_merged = pooling * row / shape.read * traffic.merged;
   // The further persistent workgroups get, the more tables they read at the same time.
   const double of_first_tasks = reads.tables_at_once;
   const double rounds = static_cast<double>(spec.tables_per_gpu * walk.passes) / of_first_tasks;
