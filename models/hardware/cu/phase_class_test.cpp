@@ -174,7 +174,7 @@ TEST_F(H200, ACuRequestsARowInTwoClocks) {
 
 // Lines of popular rows come one after the other, also if nothing else limits a workgroup.
 TEST_F(H200, ABatchTakesLongerByTheWaitForPopularLines) {
-  PhaseShape shape = {.name = "gather", .read = 1, .random_rows = true, .in_flight = {32768}};
+  PhaseShape shape = {.name = "gather", .read = 1, .pipelined = false, .random_rows = true, .in_flight = {32768}};
   memory::loads_rows(machine->gpu().hbm, Bytes{512}, shape);
   const double before = rate_alone(*machine, class_of(shape));
   shape.slice_wait = 5e-12;
