@@ -49,8 +49,8 @@ struct PhaseShape {
   double issue_cost = 1;       // CU issue time of the loads and stores, relative to those of a plain loop
   double peer_read = 0;        // loaded from the peer's memory over the scale-up link; `read` is 0 then
   double l2_extra = 0;         // bytes of L2 traffic with the same cost as additions in the L2 and as popular lines
-  // Not pipelined only: seconds by which a batch takes longer per byte of it, because popular lines of all workgroups
-  // that are active at the same time come from one slice of the L2, one after the other.
+  // Not pipelined only: seconds by which a batch takes longer per byte of it, because the popular lines of the batches
+  // of all CUs come from one slice of the L2, one after the other.
   double slice_wait = 0;
   // The switch of the node copies and adds (multicast, in-network reduction): peer_write is stored to every GPU of the
   // node, including the sender, and peer_read loads the sum of the data of all these GPUs. The phase's peer is then the

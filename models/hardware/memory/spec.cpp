@@ -164,9 +164,8 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
       return config::Problem{"slice_bandwidth has no effect with one slice in a partition",
                              "state slices above partitions"};
     if (s.slice_bandwidth_apart && !(s.slice_bandwidth && *s.slice_bandwidth <= *s.slice_bandwidth_apart))
-      return config::Problem{
-          "slice_bandwidth_apart is below slice_bandwidth, or stands alone",
-          "state both, slice_bandwidth at most as large: lines of all slices are not slower than one"};
+      return config::Problem{"slice_bandwidth_apart is below slice_bandwidth, or stands alone",
+                             "state slice_bandwidth as well, at most as large as slice_bandwidth_apart"};
     if (s.slice_block < s.slice_run)
       return config::Problem{"slice_block is below slice_run", "write at least slice_run, as a block consists of runs"};
     if (s.lone_read_cost > 1 && s.readers_together <= 1)
