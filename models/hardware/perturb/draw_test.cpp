@@ -162,6 +162,8 @@ TEST(Draw, ASlowClockTakesAlongWhatFollows) {
   gpu.compute.load_per_group = BytesPerSecond{1e9};
   gpu.compute.launch_interval = Time::from_ns(100);
   gpu.compute.load_path = Time::from_ns(50);
+  gpu.l2.slice_bandwidth = BytesPerSecond{1e9};
+  gpu.l2.slice_bandwidth_apart = BytesPerSecond{2e9};
   const machine::GpuSpec slow = gpu.at_clock(0.5);
   std::vector<std::string> followed;
   for (const part::Follow& follow : machine::follows())
@@ -172,6 +174,8 @@ TEST(Draw, ASlowClockTakesAlongWhatFollows) {
   };
   const std::vector<std::pair<std::string, double>> scaled = {
       {"gpu.l2.bandwidth", ratio(slow.l2.bandwidth, gpu.l2.bandwidth)},
+      {"gpu.l2.slice_bandwidth", ratio(*slow.l2.slice_bandwidth, *gpu.l2.slice_bandwidth)},
+      {"gpu.l2.slice_bandwidth_apart", ratio(*slow.l2.slice_bandwidth_apart, *gpu.l2.slice_bandwidth_apart)},
       {"gpu.l2.hit_latency", 1 / time_ratio(slow.l2.hit_latency, gpu.l2.hit_latency)},
       {"gpu.compute.vector_fp32", ratio(slow.compute.vector_fp32, gpu.compute.vector_fp32)},
       {"gpu.compute.matrix_16bit", ratio(slow.compute.matrix_16bit, gpu.compute.matrix_16bit)},
