@@ -214,6 +214,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   reads.workgroups_per_cu = workgroups / static_cast<double>(gpu.compute.total_cus());
   const memory::TableTraffic traffic = memory::table_traffic(gpu.l2, reads);
   shape.l2_extra = pooling * row * traffic.extra;
+  // One batch of each CU waits for its popular lines. Further workgroups of the CU fill this time.
   shape.slice_wait =
       std::min(workgroups, static_cast<double>(gpu.compute.total_cus())) * traffic.extra / gpu.l2.bandwidth.value;
   shape.read_merged = pooling * row / shape.read * traffic.merged;
