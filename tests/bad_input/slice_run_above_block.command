@@ -1,0 +1,1 @@
+run ../../configs/scenarios/embedding_h200.yaml --set "system.node.gpu.l2.slice_run=2 KiB"
