@@ -114,7 +114,7 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
 
 // Returns the rate of gathers by Zipf's law, or of which a share goes to a few rows. `own`: each of these rows is the
 // popular one of a table, and the workgroups divide the tables among themselves.
-Values gather_popular(const SystemSpec& system, const Parameters& parameters, bool own) {
+Values gather_often(const SystemSpec& system, const Parameters& parameters, bool own) {
   const machine::GpuSpec& gpu = system.node.gpu;
   memory::TableReads reads = reads_of(system, parameters);
   reads.zipf_exponent = number(parameters, "exponent_percent") / 100;
@@ -132,6 +132,14 @@ Values gather_popular(const SystemSpec& system, const Parameters& parameters, bo
   reads.reads_per_pass = traffic.wgs * static_cast<std::int64_t>(rows_per_wg);
   traffic.shape.read_miss = 1 - memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   return as_values(run_traffic(system, traffic));
+}
+
+Values gather_popular(const SystemSpec& system, const Parameters& parameters) {
+  return gather_often(system, parameters, false);
+}
+
+Values gather_own(const SystemSpec& system, const Parameters& parameters) {
+  return gather_often(system, parameters, true);
 }
 
 // Returns the time of a grid. Each task of its workgroups gathers several batches of rows and stores once. The table of
@@ -239,6 +247,16 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
 
 const std::vector<Quantity> rates{{"bandwidth", "GB/s"}, {"bandwidth_per_wg", "GB/s"}};
 
+// A benchmark of popular rows in random places.
+Benchmark in_places(const char* name, const char* what, Values (*simulate)(const SystemSpec&, const Parameters&)) {
+  return {name,
+          what,
+          {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
+            "in_flight_bytes", "places"}},
+          {{"bandwidth", "GB/s"}},
+          simulate};
+}
+
 }  // namespace
 
 std::vector<Benchmark> memory_benchmarks() {
@@ -253,31 +271,11 @@ std::vector<Benchmark> memory_benchmarks() {
        {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
          "in_flight_bytes"}},
        {{"bandwidth", "GB/s"}},
-       [](const SystemSpec& system, const Parameters& parameters) {
-         return gather_popular(system, parameters, false);
-       }},
-      {"gather_places",
-       "The same with rows in random places, each order of places being one sample.",
-       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
-         "in_flight_bytes", "places"}},
-       {{"bandwidth", "GB/s"}},
-       [](const SystemSpec& system, const Parameters& parameters) {
-         return gather_popular(system, parameters, false);
-       }},
-      {"gather_few",
-       "The same by few workgroups, at most one on each SM.",
-       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
-         "in_flight_bytes", "places"}},
-       {{"bandwidth", "GB/s"}},
-       [](const SystemSpec& system, const Parameters& parameters) {
-         return gather_popular(system, parameters, false);
-       }},
-      {"gather_own",
-       "The same if each workgroup reads only one of the rows that are read often.",
-       {{"row_bytes", "footprint_bytes", "exponent_percent", "hot_per_mille", "hot_rows", "wgs", "wgs_per_sm",
-         "in_flight_bytes", "places"}},
-       {{"bandwidth", "GB/s"}},
-       [](const SystemSpec& system, const Parameters& parameters) { return gather_popular(system, parameters, true); }},
+       gather_popular},
+      in_places("gather_places", "The same with rows in random places, each order of places being one sample.",
+                gather_popular),
+      in_places("gather_few", "The same by few workgroups, at most one on each SM.", gather_popular),
+      in_places("gather_own", "The same if each workgroup reads only one of the rows that are read often.", gather_own),
       {"gather_store",
        "Random rows, a batch at a time, with stores between them.",
        {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "gather_bytes", "store_bytes", "side_by_side", "tasks"}},

@@ -18,8 +18,9 @@ struct TableTraffic {
 // - All CUs together load a line only at the rate of its slice (CacheSpec::slice_bandwidth). While the busiest slice
 //   has more requests than the mean slice, the other slices wait, because its requests fill the queues before them: the
 //   time for these requests adds up with the time for all others. A hash of the address divides the rows among the
-//   slices, so popular rows of several tables lie in different slices or, by chance, in the same one. The same holds
-//   for the way of a CU to the slices (slice_bandwidth_apart), of which the workgroups read at most one table each.
+//   slices, so popular rows of several tables lie in different slices or, by chance, in the same one. The same
+//   holds for the way of a CU to the slices (slice_bandwidth_apart). Each workgroup reads one table, so a CU reads at
+//   most as many tables as it has workgroups. The slower of the two counts.
 TableTraffic table_traffic(const CacheSpec& l2, const TableReads& reads);
 
 }  // namespace moire::memory
