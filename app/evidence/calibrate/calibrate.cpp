@@ -396,14 +396,12 @@ class Calibrator {
     } else {
       tried = {value * (1 - change), value > 0 ? value * (1 + change) : parameter.high * change};
     }
-    bool effect = false;
-    for (const double other : tried) {
+    const bool effect = std::any_of(tried.begin(), tried.end(), [&](double other) {
       hardware_.set(path, std::clamp(other, parameter.low, high_of(parameter)));
       const std::vector<double> values = simulated(rows);
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (std::abs(deviation(values[i], reference[i])) > least_effect) effect = true;
-      }
-    }
+      return !std::equal(values.begin(), values.end(), reference.begin(),
+                         [](double one, double two) { return !(std::abs(deviation(one, two)) > least_effect); });
+    });
     hardware_.set(path, value);
     return effect;
   }
