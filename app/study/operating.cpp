@@ -141,7 +141,7 @@ RunResult at_operating_point(const PreparedRun& run,
     const Watts cap = point.kind == Kind::power_cap ? point.cap : gpu.power->cap;
     const double held = gpu.power->held * cap.value;
     const auto excess = [&](const RunResult& at, double clock) {
-      return Excess{at.hottest_watts / held, clock / (1 - gpu.power->matrix_dip * at.matrix_share)};
+      return Excess{at.hottest_watts / held, at.matrix_share * clock * clock / gpu.power->matrix_load};
     };
     double tried = 1;
     result = steady_state(

@@ -24,7 +24,7 @@ PreparedRun held_at_clock(const PreparedRun& run, double share);
 // above 1 means that the limit is exceeded.
 struct Excess {
   double power = 0;  // mean power / the power that the controller holds
-  double clock = 0;  // clock / the clock that matrix units allow
+  double clock = 0;  // share of the matrix rate x clock^2 / the largest such product that the controller allows
 };
 
 // Searches the highest clock at which no limit is exceeded, and returns the result of the run at this clock. Clocks are

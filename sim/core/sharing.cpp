@@ -40,8 +40,9 @@ ClassId Sharing::add_class(ClassSpec spec) {
 void Sharing::change_class(ClassId id, ClassSpec spec) {
   Class& c = classes_[id];
   spec = merged(std::move(spec));
-  MOIRE_INVARIANT(spec.demands == c.spec.demands && spec.metered == c.spec.metered, "a class changed its demands");
+  MOIRE_INVARIANT(spec.demands == c.spec.demands, "a class changed its demands");
   advance(c);
+  change_meters(c, spec);
   c.kind = kind_of(spec);
   c.spec = std::move(spec);
   c.changed = true;

@@ -96,7 +96,7 @@ class Sharing final : public Settler, public EventSink {
   CapacityId add_capacity(CapacitySpec spec);
   ClassId add_class(ClassSpec spec);
   // Gives a class other numbers from now on, for example because the clock of its GPU has changed. This costs the same
-  // for any number of members, unlike moving them. Demands and meters must stay the same.
+  // for any number of members, unlike moving them. Demands must stay the same.
   void change_class(ClassId id, ClassSpec spec);
 
   // Starts an activity of `work` units and returns its id. When the activity is done, calls sink.fire(payload). The id
@@ -276,6 +276,7 @@ class Sharing final : public Settler, public EventSink {
   void dissolve(std::uint32_t component);
   void solve(std::uint32_t component);
   void set_meters(Class& c);
+  void change_meters(const Class& c, const ClassSpec& to);
   void settle_meters();
 
   RunLoop& loop_;

@@ -49,6 +49,13 @@ void Sharing::set_meters(Class& c) {
   for (const Metered& metered : c.spec.metered) add_level(metered.meter, metered.per_work * more);
 }
 
+// Counts the present rate of a class as another class would. Called before its numbers change.
+void Sharing::change_meters(const Class& c, const ClassSpec& to) {
+  if (c.on_meters == 0 || to.metered == c.spec.metered) return;
+  for (const Metered& metered : c.spec.metered) add_level(metered.meter, -metered.per_work * c.on_meters);
+  for (const Metered& metered : to.metered) add_level(metered.meter, metered.per_work * c.on_meters);
+}
+
 void Sharing::settle_meters() {
   for (const MeterId id : changed_meters_) {
     Meter& meter = meters_[id];

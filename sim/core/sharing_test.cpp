@@ -709,6 +709,22 @@ TEST_F(SharingTest, RefusesWhatMakesNoSense) {
 
 // Two members with a rate of 2 per ps run for 3 ps, and one of them for 5 ps more, with 4 meter units per unit of work.
 // add_level() adds 10 units per ps from 1 to 7 ps.
+// Two units of work at a rate of 1 per 5 ps, with 4 meter units per unit of work and 3 for the second half.
+TEST_F(SharingTest, AClassMayChangeWhatItsWorkCounts) {
+  const MeterId one = sharing.add_meter({"one", 100});
+  const MeterId other = sharing.add_meter({"other", 100});
+  const ClassId c = sharing.add_class({.demands = {}, .metered = {{one, 4}}, .bound = 0.2 * per_ps});
+  start(c, 2, 1);
+  at(5, [&] {
+    sharing.change_class(c, {.demands = {}, .metered = {{one, 3}, {other, 1}}, .bound = 0.2 * per_ps});
+  });
+  run();
+  EXPECT_THAT(ends, ElementsAre(Pair(1, 10)));
+  EXPECT_NEAR(sharing.counted(one), 4 + 3, 1e-9);
+  EXPECT_NEAR(sharing.counted(other), 1, 1e-9);
+  EXPECT_NEAR(sharing.level(one) / per_ps, 0, 1e-9);
+}
+
 TEST_F(SharingTest, AMeterCountsAndChangesNothing) {
   const MeterId meter = sharing.add_meter({"m", 100});
   const ClassId metered = sharing.add_class({.demands = {}, .metered = {{meter, 4}}, .bound = 2 * per_ps});

@@ -227,7 +227,7 @@ constexpr Direction directions[] = {
     {"power.hbm_write_byte", Better::neither, "the clock of a burst does not depend on it (law operated)"},
     {"power.link_byte", Better::less},
     {"power.voltage_slope", Better::neither, "matrix_clock contains it, and traffic counts relative to it"},
-    {"power.matrix_dip", Better::neither, "the clock of a burst does not depend on it (law operated)"},
+    {"power.matrix_load", Better::neither, "the clock of a burst does not depend on it (law operated)"},
     {"power.lowest_clock", Better::neither, "the clock of a burst does not depend on it (law operated)"},
     {"network.chunk", Better::neither, "the resolution of the model"},
 };

@@ -3,7 +3,7 @@
 //
 // Runs loops of one operation on all GPUs at the same time, each for seconds. Records the time of an iteration, and the
 // SM clock, power, temperature and energy of each GPU during the loop. Writes two tables: OUT (one row per sample) and
-// OUT.iterations (one row per batch of iterations). With --mixtures 1, loops consist of several operations. Moire's
+// OUT.iterations (one row per batch of iterations). With --loops mixtures, loops consist of several operations. Moire's
 // model of power is fitted to the loops of one operation and tested with the mixtures.
 #include <cuda_fp16.h>
 
@@ -373,14 +373,34 @@ void measure_mixtures(Collector& c, std::FILE* iterations) {
   bench.run({"gemm_8192_fp16", half.get()});
 }
 
+// Measures loops of a matrix product and a pause, during which the GPU is idle. Pauses lower the mean power, so the
+// controllers leave the product a higher clock.
+void measure_pauses(Collector& c, std::FILE* iterations) {
+  const std::vector<ComputeShape> shapes = {gemm_shape(8192, 8192, 8192), gemm_shape(4096, 4096, 4096)};
+  const Operands operands(c.gpus(), shapes);
+  const auto large = Gemm::create(operands, shapes[0], 0), middle = Gemm::create(operands, shapes[1], 0);
+  Bench bench(c, iterations);
+  const auto run = [&](const std::string& name, Work* gemm, const std::vector<int>& pauses_us) {
+    for (const int us : pauses_us) {
+      Each pause([&](int, cudaStream_t s) { wait_a_while<<<1, 1, 0, s>>>(uint64_t(us) * 1000); });
+      InTurn both({gemm, &pause});
+      bench.run({name + "_pause_" + std::to_string(us), &both});
+    }
+  };
+  run("gemm_8192_normal", large.get(), {5, 100, 200, 400, 800, 1600});
+  run("gemm_4096_normal", middle.get(), {5, 25, 100, 200});
+  fill(operands, int64_t{8192} * 8192 * 2, 0x0000);
+  run("gemm_8192_zeros", large.get(), {5, 50, 100, 200, 300, 400});
+  run("gemm_4096_zeros", middle.get(), {5, 10, 25, 50});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Collector c(argc, argv, "power", int64_t{2} << 30);
   NcclGroup::configure(false);
-  const bool mixtures = c.option("--mixtures", "0") == "1";
-  const std::string command =
-      "validation/power/run.sh --gpus " + std::to_string(c.gpus()) + (mixtures ? " --only mixtures" : " --only loops");
+  const std::string part = c.option("--loops", "loops");
+  const std::string command = "validation/power/run.sh --gpus " + std::to_string(c.gpus()) + " --only " + part;
   std::FILE* iterations = std::fopen((c.option("--out", "power.csv") + ".iterations").c_str(), "w");
   if (iterations == nullptr) return 2;
   write_provenance(c.file(), c.gpus(), command);
@@ -388,8 +408,8 @@ int main(int argc, char** argv) {
   std::fprintf(c.file(), "loop,gpu,t_ms,sm_mhz,watt,watt_instant,celsius,joule\n");
   std::fprintf(iterations, "loop,gpu,t_ms,iterations,us\n");
 
-  if (mixtures) {
-    measure_mixtures(c, iterations);
+  if (part != "loops") {
+    (part == "mixtures" ? measure_mixtures : measure_pauses)(c, iterations);
     std::fclose(iterations);
     return 0;
   }

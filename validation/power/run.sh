@@ -13,16 +13,16 @@ gpus=0
 build=build/validation
 rounds=0
 seconds=0
-only=loops,mixtures,onset
+only=loops,mixtures,pauses,onset
 . "$here/../common/measuring.sh"
 options "" "" "$@"
 need nvcc cmake nvidia-smi
 build_programs power_loops power_onset
-for part in loops mixtures; do
+for part in loops mixtures pauses; do
   wanted $part || continue
-  file=$out/mixtures.csv kind=1
-  [ $part = mixtures ] || { file=$out/power.csv kind=0; }
-  timeout -k 5 280 "$build/power/power_loops" --gpus "$gpus" --out "$file" --mixtures $kind || failed="$failed $part"
+  file=$out/$part.csv
+  [ $part != loops ] || file=$out/power.csv
+  timeout -k 5 280 "$build/power/power_loops" --gpus "$gpus" --out "$file" --loops $part || failed="$failed $part"
   say "$part: $(grep -vc '^#' "$file") samples"
 done
 if wanted onset; then

@@ -3,7 +3,7 @@
 second. Adds the operations of Moire that do the same work.
 
   steady.py POWER ITERATIONS                 a table for validation files: mean, smallest and largest value of the GPUs
-  steady.py --measurements POWER ITERATIONS  single loops as measurements for `moire calibrate`
+  steady.py --measurements POWER ITERATIONS  single loops, or products with pauses, as measurements for `moire calibrate`
   steady.py --plan                           the table of the mixtures without their measured values
 
 Files may be packed by zstd."""
@@ -15,6 +15,8 @@ MIB = 1 << 20
 # Resources of the loops' hand-written kernels: 8 workgroups of 256 threads on each of 132 SMs.
 LOOP = "name: loop, workgroups: 8 * 132, threads: 256, registers_per_thread: 32, lds: 0 B"
 FMA = 1056 * 256 * 8 * 20000 * 2
+# As compiled by CUDA 13.0 for sm_90: a loop of four rounds has 32 FMAs and three instructions that count and branch.
+FMA_INSTRUCTIONS = 8 * 20000 // 4 * 35
 
 
 def gemm(m, n=0, k=0, more=""):
@@ -43,7 +45,7 @@ SINGLE = {
     "stream_1gib": [STREAM],
     "read_hbm": [reads(1024 * MIB, 1)],
     "read_l2": [reads(60 * 16 * MIB, 0)],
-    "fma_fp32": [kernel("flop: %d / (8 * 132)" % FMA)],
+    "fma_fp32": [kernel("flop: %d / (8 * 132), instructions: %d" % (FMA, FMA_INSTRUCTIONS))],
     "peer_store": [kernel("read: %d / (8 * 132), peer: 1 - rank, peer_write: %d / (8 * 132), in_flight: 16 KiB"
                           % (256 * MIB, 256 * MIB))],
     "peer_copy": [collective("all_gather", 256, ", engine: dma")],
@@ -124,22 +126,6 @@ def steady(samples, iterations):
     return table, sum(idle) / len(idle)
 
 
-def first_moments(samples, iterations):
-    """Returns for each loop the time of an iteration and the highest instantaneous power before the clock falls. NVML's
-    readings are means over a window that may contain idle time, so the highest reading of all GPUs has the smallest
-    error."""
-    table = {}
-    for row in iterations:
-        if 3 < float(row["t_ms"]) <= 35:
-            one = table.setdefault(row["loop"], {"us": 0, "times": 0, "watt": 0})
-            one["us"] += float(row["us"]) * int(row["iterations"])
-            one["times"] += int(row["iterations"])
-    for row in samples:
-        if row["loop"] in table and 30 < float(row["t_ms"]) <= 150:
-            table[row["loop"]]["watt"] = max(table[row["loop"]]["watt"], float(row["watt_instant"]))
-    return table
-
-
 def mean(values):
     return sum(values) / len(values)
 
@@ -159,11 +145,11 @@ def table_of(known, table):
         out.writerow(row)
 
 
-def measurements(about, table, idle, first):
+def measurements(about, table, idle):
     shapes = {"gemm_2048_normal": (2048, 2048, 2048, 1), "gemm_4096_normal": (4096, 4096, 4096, 1),
               "gemm_16384x8192x1024_normal": (16384, 8192, 1024, 1), "gemm_8192_normal": (8192, 8192, 8192, 1),
               "gemm_8192_zeros": (8192, 8192, 8192, 0), "gemm_8192_ones": (8192, 8192, 8192, 0),
-              "gemm_8192_thirds": (8192, 8192, 8192, 0)}
+              "gemm_8192_thirds": (8192, 8192, 8192, 0), "gemm_4096_zeros": (4096, 4096, 4096, 0)}
     named = {"hold_awake": ("power_hold", ""), "fma_fp32": ("power_fma", " rounds=20000"),
              "read_hbm": ("power_read", " bytes=%d times=1" % (1024 * MIB)),
              "read_l2": ("power_read", " bytes=%d times=60" % (16 * MIB)),
@@ -172,6 +158,10 @@ def measurements(about, table, idle, first):
              "peer_copy": ("power_peer_copy", " bytes=%d gpus=2" % (256 * MIB))}
     for loop, shape in shapes.items():
         named[loop] = "power_gemm", " m=%d n=%d k=%d digits=%d" % shape
+    for loop in table:
+        product, _, pause = loop.partition("_pause_")
+        if pause:
+            named[loop] = "power_gemm", " m=%d n=%d k=%d digits=%d pause_us=%s" % (shapes[product] + (pause,))
     print("# moire-measurements 1")
     for line in about:
         print(line)
@@ -181,26 +171,22 @@ def measurements(about, table, idle, first):
         print("%s,%s,%s,%.6g,%s,%d,%.6g,%.6g" % (benchmark, parameters, metric, mean(values), unit, len(values),
                                                 min(values), max(values)))
 
-    row("power_idle", "", "power", [idle], "W")
+    if "hold_awake" in table:
+        row("power_idle", "", "power", [idle], "W")
     limit = 700
     for loop, (benchmark, more) in named.items():
         if loop not in table:  # one GPU has no peer
             continue
         gpus = table[loop]
-        where = "clock_mhz=%.1f us=%.3f%s" % (mean([g["mhz"] for g in gpus]), mean([g["us"] for g in gpus]), more)
-        row(benchmark, where, "energy", [g["watt"] * g["us"] * 1e-3 for g in gpus], "mJ")
+        # The GPU is idle in a pause. The energy and the time are those of the product alone.
+        pause = float(loop.partition("_pause_")[2] or 0)
+        where = "clock_mhz=%.1f us=%.3f%s" % (mean([g["mhz"] for g in gpus]), mean([g["us"] for g in gpus]) - pause, more)
+        row(benchmark, where, "energy", [(g["watt"] * g["us"] - idle * pause) * 1e-3 for g in gpus], "mJ")
         if benchmark == "power_gemm" and mean([g["watt"] for g in gpus]) < 0.9 * limit:
             row(benchmark, where, "clock_left", [g["mhz"] for g in gpus], "MHz")
-    # Rows for the energies at the full clock. The rows above are for the clock at the power limit, so energies at two
-    # voltages are known.
-    for loop, (m, n, k, digits) in shapes.items():
-        if loop in ("gemm_8192_ones", "gemm_8192_thirds"):
-            continue  # these loops have no reading within the first 40 ms
-        us = first[loop]["us"] / first[loop]["times"]
-        row("power_gemm", "clock_mhz=1980.0 us=%.3f m=%d n=%d k=%d digits=%d" % (us, m, n, k, digits), "energy",
-            [first[loop]["watt"] * us * 1e-3], "mJ")
-    held = [g["watt"] for loop in shapes for g in table[loop] if g["watt"] > 0.97 * limit]
-    row("power_held", "limit_w=%d" % limit, "power", held, "W")
+    held = [g["watt"] for loop in shapes for g in table.get(loop, []) if g["watt"] > 0.97 * limit]
+    if held:
+        row("power_held", "limit_w=%d" % limit, "power", held, "W")
 
 
 def main(arguments):
@@ -213,7 +199,7 @@ def main(arguments):
     _, iterations = rows(arguments[-1])
     table, idle = steady(samples, iterations)
     if as_measurements:
-        return measurements(about, table, idle, first_moments(samples, iterations))
+        return measurements(about, table, idle)
     for line in about:
         print(line)
     return table_of(SINGLE if "read_hbm" in table else MIXED, table)

@@ -1,6 +1,7 @@
 // Benchmarks of power. Most of them return the energy of one iteration of a loop of validation/power, at the measured
 // clock. This energy is the power of the idle GPU and of its busy CUs, multiplied by the measured time, plus the energy
 // of all operations. Therefore errors in simulated times do not become errors in energy.
+#include <algorithm>
 #include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -43,10 +44,12 @@ Values measured(const Loop& loop, const Parameters& parameters) {
   const double share = *loop.system.operated_at;
   const double busy =
       drawn.occupied / result.end.seconds() * power.busy_cu.value * share * power.voltage_squared(share);
-  const double used = drawn.matrix_flop / seconds / loop.system.node.gpu.compute.matrix_16bit.value;
+  const double pause = parameters.contains("pause_us") ? amount(parameters, "pause_us") * 1e-6 : 0;
+  const double period = seconds + pause;
+  const double used = drawn.matrix_flop / period / loop.system.node.gpu.compute.matrix_16bit.value;
   const double top = loop.system.node.gpu.compute.clock.value / share;
   return {{"energy", (drawn.joules + more * (power.idle.value + busy)) * 1e3},
-          {"clock_left", top * (1 - power.matrix_dip * used) * 1e-6}};
+          {"clock_left", top * std::min(1.0, power.matrix_load / (used * share)) * 1e-6}};
 }
 
 // Returns energy and clock of a kernel whose workgroups together do `amount` units of a shape.
@@ -166,8 +169,8 @@ std::vector<Benchmark> power_benchmarks() {
       {"power_peer_store", "Loads, and stores to a peer.", {{"clock_mhz", "us", "bytes", "gpus"}}, energy, peer_store},
       {"power_peer_copy", "Copies to a peer by an engine.", {{"clock_mhz", "us", "bytes", "gpus"}}, energy, copies},
       {"power_gemm",
-       "A matrix product, again and again. digits: 1 random numbers, 0 all the same.",
-       {{"clock_mhz", "us", "m", "n", "k", "digits"}},
+       "A matrix product, again and again, with a pause in between or none. digits: 1 random numbers, 0 all the same.",
+       {{"clock_mhz", "us", "m", "n", "k", "digits"}, {"clock_mhz", "us", "m", "n", "k", "digits", "pause_us"}},
        {{"energy", "mJ"}, {"clock_left", "MHz"}},
        gemm},
       {"power_held",

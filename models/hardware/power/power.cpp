@@ -13,8 +13,8 @@ Power::Power(part::Site& site, const PowerSpec& spec, PerSecond clock, double sh
   for (part::Rank rank = 0; rank < site.ranks(); ++rank) {
     const double own = share * part::Uneven::share(site.uneven().clock, rank);
     Gpu& gpu = gpus_.emplace_back();
-    gpu.voltage = spec.voltage_squared(own);
-    gpu.busy_cu = spec.busy_cu.value * own * gpu.voltage;
+    gpu.operated = own;
+    set_voltage(gpu);
     gpu.power = site.add_meter(rank, {fmt::format("rank {} power", rank), spec.cap.value});
     gpu.matrix = site.add_meter(rank, {fmt::format("rank {} matrix arithmetic", rank)});
     gpu.occupied = site.add_meter(rank, {fmt::format("rank {} CUs with workgroups", rank)});
@@ -76,14 +76,26 @@ void Power::use(const part::CopyUse& use, core::ClassSpec& spec) const {
 }
 
 void Power::occupied(part::Rank rank, bool is) {
-  site_.sharing().add_level(gpus_[rank].power, is ? gpus_[rank].busy_cu : -gpus_[rank].busy_cu);
-  site_.sharing().add_level(gpus_[rank].occupied, is ? 1 : -1);
+  Gpu& gpu = gpus_[rank];
+  gpu.busy += is ? 1 : -1;
+  site_.sharing().add_level(gpu.power, is ? gpu.busy_cu : -gpu.busy_cu);
+  site_.sharing().add_level(gpu.occupied, is ? 1 : -1);
+}
+
+// Sets the voltage of the clock at which the GPU runs now, and the power of a busy CU at this voltage.
+void Power::set_voltage(Gpu& gpu) const {
+  const double clock = gpu.operated * gpu.left;
+  gpu.voltage = spec_.voltage_squared(clock);
+  gpu.busy_cu = spec_.busy_cu.value * clock * gpu.voltage;
 }
 
 void Power::clock_left(part::Rank rank, double share) {
   Gpu& gpu = gpus_[rank];
   site_.sharing().add_level(gpu.clock, gpu.hertz * (share - gpu.left));
   gpu.left = share;
+  const double before = gpu.busy_cu;
+  set_voltage(gpu);
+  site_.sharing().add_level(gpu.power, gpu.busy * (gpu.busy_cu - before));
 }
 
 part::Meters::Drawn Power::drawn(part::Rank rank, Time end) const {

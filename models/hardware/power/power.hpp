@@ -28,13 +28,16 @@ class Power final : public part::Part, public part::Shared, public part::Meters 
     core::MeterId power = core::no_id;
     core::MeterId matrix = core::no_id;
     core::MeterId clock = core::no_id;
-    double hertz = 0;    // clock in Hz while matrix arithmetic does not lower it
-    double left = 1;     // share of `hertz` at which the GPU runs now
-    double voltage = 1;  // square of the voltage, relative to that at the file's clock
-    double busy_cu = 0;  // power of a CU with at least one workgroup, without the energy of its work, in watts
+    double hertz = 0;     // clock in Hz while matrix arithmetic does not lower it
+    double operated = 1;  // `hertz` over the file's clock
+    double left = 1;      // share of `hertz` at which the GPU runs now
+    double voltage = 1;   // square of the voltage, relative to that at the file's clock
+    double busy_cu = 0;   // power of a CU with at least one workgroup, without the energy of its work, in watts
+    int busy = 0;         // CUs with at least one workgroup
     core::MeterId occupied = core::no_id;
   };
   void add(part::Rank rank, double joules, core::ClassSpec& spec) const;
+  void set_voltage(Gpu& gpu) const;
 
   part::Site& site_;
   PowerSpec spec_;

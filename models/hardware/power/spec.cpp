@@ -41,10 +41,10 @@ void PowerSpec::describe(config::Describer<PowerSpec>& d) {
           "How strongly the core's voltage depends on its clock: V / V0 = 1 - slope x (1 - f / f0)")
       .range(0, 1)
       .or_default();
-  d.field("matrix_dip", &PowerSpec::matrix_dip,
-          "Share of the clock that a sustained run loses while matrix units work all the time, regardless of power; if "
-          "they work for a part of the time, the loss is in proportion")
-      .range(0, 0.9)
+  d.field("matrix_load", &PowerSpec::matrix_load,
+          "Largest product that the controller allows in a sustained run, regardless of power, of the share of the "
+          "matrix rate that is used on average and of the square of the clock relative to that in the file")
+      .range(0.01, 1)
       .or_default();
   d.field("lowest_clock", &PowerSpec::lowest_clock, "Lowest clock that the controller chooses").positive();
   d.check("cap", [](const PowerSpec& s) -> std::optional<config::Problem> {

@@ -28,7 +28,7 @@ struct PowerSpec {
   Joules hbm_write_byte;
   Joules link_byte;          // at each end of the link
   double voltage_slope = 0;  // slope of voltage over clock, both relative to their values at the clock in the file
-  double matrix_dip = 0;     // share of the clock that a sustained run loses if the matrix units work all the time
+  double matrix_load = 1;    // largest share of the matrix rate x (clock / f0)^2 of a sustained run
   PerSecond lowest_clock{};
   static void describe(config::Describer<PowerSpec>& d);
 
