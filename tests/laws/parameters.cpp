@@ -36,6 +36,7 @@ constexpr Direction directions[] = {
     {"cu_array.matrix_16bit", Better::more},
     {"cu_array.matrix_efficiency", Better::more},
     {"cu_array.matrix_clock", Better::more},
+    {"cu_array.traffic_weight", Better::less},
     {"cu_array.clock_beside_matrix", Better::more},
     {"cu_array.clock_dip", Better::less},
     {"cu_array.clock_dip_delay", Better::neither, "moves the dip to another moment, in which a kernel may do more"},

@@ -49,6 +49,8 @@ struct CuArraySpec {
   // of the squared shares of the workgroups that are in each round.
   double progress_window = 0;
   std::optional<PerSecond> matrix_clock;  // clock while all CUs do matrix arithmetic on random data; absent: `clock`
+  // How much more a watt of traffic of memory and links lowers that clock than a watt of matrix arithmetic.
+  double traffic_weight = 1;
   // While any CU does matrix arithmetic, the clock at which all CUs load and do other arithmetic, relative to the clock
   // of the matrix rate. (matrix_16bit x matrix_efficiency holds at this lower clock.)
   double clock_beside_matrix = 1;

@@ -44,9 +44,10 @@ cu::PhaseRunner::Operation operation_of(const SystemSpec& spec) {
   const double voltage = gpu.power->voltage_squared(share * operated);
   const double of_cu =
       gpu.power->matrix_flop.value * voltage * flop / static_cast<double>(gpu.compute.total_cus());  // watts
-  operation.memory_byte = gpu.power->hbm_read_byte.value / of_cu;
+  const double weight = gpu.compute.traffic_weight / of_cu;
+  operation.memory_byte = weight * gpu.power->hbm_read_byte.value;
   operation.link_byte =
-      gpu.port.payload_efficiency * (gpu.power->link_byte.value + gpu.power->l2_byte.value * voltage) / of_cu;
+      weight * gpu.port.payload_efficiency * (gpu.power->link_byte.value + gpu.power->l2_byte.value * voltage);
   return operation;
 }
 
