@@ -715,9 +715,7 @@ TEST_F(SharingTest, AClassMayChangeWhatItsWorkCounts) {
   const MeterId other = sharing.add_meter({"other", 100});
   const ClassId c = sharing.add_class({.demands = {}, .metered = {{one, 4}}, .bound = 0.2 * per_ps});
   start(c, 2, 1);
-  at(5, [&] {
-    sharing.change_class(c, {.demands = {}, .metered = {{one, 3}, {other, 1}}, .bound = 0.2 * per_ps});
-  });
+  at(5, [&] { sharing.change_class(c, {.demands = {}, .metered = {{one, 3}, {other, 1}}, .bound = 0.2 * per_ps}); });
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 10)));
   EXPECT_NEAR(sharing.counted(one), 4 + 3, 1e-9);

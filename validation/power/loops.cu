@@ -3,8 +3,9 @@
 //
 // Runs loops of one operation on all GPUs at the same time, each for seconds. Records the time of an iteration, and the
 // SM clock, power, temperature and energy of each GPU during the loop. Writes two tables: OUT (one row per sample) and
-// OUT.iterations (one row per batch of iterations). With --loops mixtures, loops consist of several operations. Moire's
-// model of power is fitted to the loops of one operation and tested with the mixtures.
+// OUT.iterations (one row per batch of iterations). With --loops mixtures, loops consist of several operations, with
+// --loops pauses of a matrix product and a pause. Moire's model of power is fitted to the loops of one operation and
+// tested with the mixtures.
 #include <cuda_fp16.h>
 
 #include <atomic>

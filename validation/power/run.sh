@@ -3,9 +3,11 @@
 #   power.csv             one row per sample (about 5 ms): SM clock, power, temperature and energy of each GPU
 #   power.csv.iterations  one row per batch of iterations: the time of an iteration
 # With --only mixtures it measures mixtures of operations, which test Moire's model of power, and writes mixtures.csv
-# and mixtures.csv.iterations. With --only onset it measures the clock of one GPU in the first second of a load, and
-# writes onset.csv and onset.csv.iterations. The single loops take about 110 s, the mixtures 90 s, the onset 60 s.
-# Usage: run.sh [--gpus N] [--build DIR] [--only loops|mixtures|onset] OUT
+# and mixtures.csv.iterations. With --only pauses it measures matrix products with pauses in between, and writes
+# pauses.csv and pauses.csv.iterations. With --only onset it measures the clock of one GPU in the first second of a
+# load, and writes onset.csv and onset.csv.iterations. The single loops take about 110 s, the mixtures and the pauses
+# 90 s each, the onset 60 s.
+# Usage: run.sh [--gpus N] [--build DIR] [--only loops|mixtures|pauses|onset] OUT
 #   N 1, 2, 4 or 8 (default: all)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

@@ -76,17 +76,18 @@ TEST_F(SlowClockTest, AClockBelowAStepIsNotNone) {
 // store 400 GB/s, which draws as much as 3.2 CUs.
 class MemoryClockTest : public ClockTest {
  protected:
-  static machine::SystemSpec powered() {
+  static machine::SystemSpec powered(double traffic_weight) {
     machine::SystemSpec made = clocked(0.5e9);
+    made.node.gpu.compute.traffic_weight = traffic_weight;
     made.node.gpu.power.emplace();
     made.node.gpu.power->matrix_flop = {1e-12};  // 20 W on all CUs, which do 20 TFLOP/s at 0.5 GHz
-    made.node.gpu.power->hbm_read_byte = {20e-12};
+    made.node.gpu.power->hbm_read_byte = {20e-12 / traffic_weight};
     return made;
   }
-  void build(const part::Apart& apart = {}) {
+  void build(const part::Apart& apart = {}, double traffic_weight = 1) {
     config::Problem error;
     own_loop = std::make_unique<core::RunLoop>();
-    powerful = machine::Machine::build(powered(), *own_loop, error, apart);
+    powerful = machine::Machine::build(powered(traffic_weight), *own_loop, error, apart);
     ASSERT_TRUE(powerful) << error.str();
     part::Phases& phases = powerful->service<part::Phases>();
     tile = phases.add_shape(
@@ -113,6 +114,11 @@ class MemoryClockTest : public ClockTest {
 TEST_F(MemoryClockTest, TrafficOfTheMemoryLowersTheClockOfArithmetic) {
   build();
   EXPECT_NEAR(computed(1e6), 1000 / 0.52, 1e-3) << "0.5 x cbrt(8 / 7.2) = 0.518, in steps of 0.01";
+}
+
+TEST_F(MemoryClockTest, AWattOfTrafficHasAWeight) {
+  build({}, 4);
+  EXPECT_NEAR(computed(1e6), 1000 / 0.52, 1e-3) << "a quarter of the energy, four times the weight";
 }
 
 TEST_F(MemoryClockTest, OnlyAsLongAsItLasts) {

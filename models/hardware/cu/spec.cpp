@@ -74,9 +74,10 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "memory is idle; absent: `clock`")
       .positive()
       .optional();
-  d.field("traffic_weight", &CuArraySpec::traffic_weight,
-          "How much more a watt of the traffic of memory and links lowers the clock of matrix arithmetic than a watt of "
-          "this arithmetic, by the energies of `power`")
+  d.field(
+       "traffic_weight", &CuArraySpec::traffic_weight,
+       "How much more a watt of the traffic of memory and links lowers the clock of matrix arithmetic than a watt of "
+       "this arithmetic, by the energies of `power`")
       .range(0, 10)
       .or_default();
   d.field("clock_beside_matrix", &CuArraySpec::clock_beside_matrix,

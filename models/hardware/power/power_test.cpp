@@ -100,6 +100,25 @@ TEST_F(PowerTest, OnlyTheCoreGoesWithTheVoltage) {
   EXPECT_DOUBLE_EQ(joules(here, spec)[0], (30 * 0.75 * 0.75 + 50) * 1e-12);
 }
 
+// Matrix arithmetic leaves 60 % of the clock: the voltage is 80 % of that at the full clock. The 3 CUs with workgroups
+// draw 2 W x 0.6 x 0.64 each from then on.
+TEST_F(PowerTest, TheVoltageFollowsTheClockThatMatrixArithmeticLeaves) {
+  Power& here = power();
+  const program::PhaseShape shape{.name = "x", .read = 1, .in_flight = {}};
+  for (int cu = 0; cu < 3; ++cu) here.occupied(0, true);
+  here.clock_left(0, 0.6);
+  core::ClassSpec lower;
+  here.meter({shape, 0, 0}, lower);
+  EXPECT_DOUBLE_EQ(joules(here, lower)[0], (30 * 0.8 * 0.8 + 50) * 1e-12);
+  EXPECT_NEAR(site.sharing().level(0), 100 + 3 * 2 * 0.6 * 0.64, 1e-9);
+  for (int cu = 0; cu < 3; ++cu) here.occupied(0, false);
+  here.clock_left(0, 1);
+  core::ClassSpec again;
+  here.meter({shape, 0, 0}, again);
+  EXPECT_DOUBLE_EQ(joules(here, again)[0], (30 + 50) * 1e-12);
+  EXPECT_NEAR(site.sharing().level(0), 100, 1e-9);
+}
+
 // The energy is 100 W of idle power for 10 ms, 2 W of a CU for 3 ms, and 10 pJ for each of 10^12 operations in 4 ms.
 TEST_F(PowerTest, EnergyIsTheIntegralOfPower) {
   Power& here = power();
