@@ -374,6 +374,58 @@ void measure_mixtures(Collector& c, std::FILE* iterations) {
   bench.run({"gemm_8192_fp16", half.get()});
 }
 
+// Measures further loops of several operations on each GPU by itself, which were predicted with the voltage that pauses
+// have shown.
+void measure_more_mixtures(Collector& c, std::FILE* iterations) {
+  ComputeShape largest;
+  largest.name = "stream";
+  largest.stream_bytes = int64_t{1} << 30;
+  const std::vector<ComputeShape> shapes = {gemm_shape(8192, 8192, 8192), gemm_shape(6144, 6144, 6144),
+                                            gemm_shape(4096, 4096, 4096), gemm_shape(4096, 4096, 16384),
+                                            gemm_shape(8192, 8192, 2048), gemm_shape(2048, 8192, 8192), largest};
+  const Operands operands(c.gpus(), shapes);
+  std::vector<std::unique_ptr<Gemm>> gemms;
+  for (size_t i = 0; i + 1 < shapes.size(); ++i) gemms.push_back(Gemm::create(operands, shapes[i], 0));
+  const auto fewer = Gemm::create(operands, shapes[0], 124);
+  const auto stream = [&](int64_t mib) {
+    StreamShape s;
+    s.bytes = mib << 20;
+    s.sms = c.sms();
+    return make_stream(operands, s);
+  };
+  const auto gib = stream(1024), half = stream(512), quarter = stream(256);
+  const int blocks = c.sms() * 8;
+  Each fma([&](int gpu, cudaStream_t s) { multiply_add<<<blocks, kLoopThreads, 0, s>>>(c.sink(gpu), 1.37f, 20000); });
+  Each read_l2([&](int gpu, cudaStream_t s) {
+    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{16} << 20) / 16, 60, c.sink(gpu));
+  });
+  Each read_hbm([&](int gpu, cudaStream_t s) {
+    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{1} << 30) / 16, 1, c.sink(gpu));
+  });
+  Each reader([&](int gpu, cudaStream_t s) {
+    read_batches<<<8, kReaderThreads, 0, s>>>(
+        c.pool(gpu), (int64_t{512} << 20) / (kReaderBatch * kReaderThreads * int64_t{sizeof(float4)}), c.sink(gpu));
+  });
+  Bench bench(c, iterations);
+  const auto run = [&](const std::string& name, std::vector<Work*> works) {
+    InTurn turns(std::move(works));
+    bench.run({name, &turns});
+  };
+  Work *const large = gemms[0].get(), *const middle = gemms[2].get();
+  run("gemm_6144", {gemms[1].get()});
+  run("gemm_4096x4096x16384", {gemms[3].get()});
+  run("gemm_8192x8192x2048", {gemms[4].get()});
+  run("gemm_2048x8192x8192", {gemms[5].get()});
+  run("gemm_stream_2_1", {large, large, gib.get()});
+  run("gemm_4096_stream_256", {middle, quarter.get()});
+  run("gemm_2048x8192x8192_stream_512", {gemms[5].get(), half.get()});
+  run("gemm_4096_read_hbm", {middle, &read_hbm});
+  run("gemm_4096_twice_read_l2", {middle, middle, &read_l2});
+  run("gemm_6144_fma", {gemms[1].get(), &fma});
+  Beside both(c.gpus(), &reader, fewer.get());
+  bench.run({"gemm_beside_few_reads", &both});
+}
+
 // Measures loops of a matrix product and a pause, during which the GPU is idle. Pauses lower the mean power, so the
 // controllers leave the product a higher clock.
 void measure_pauses(Collector& c, std::FILE* iterations) {
@@ -410,7 +462,9 @@ int main(int argc, char** argv) {
   std::fprintf(iterations, "loop,gpu,t_ms,iterations,us\n");
 
   if (part != "loops") {
-    (part == "mixtures" ? measure_mixtures : measure_pauses)(c, iterations);
+    (part == "mixtures"        ? measure_mixtures
+     : part == "more_mixtures" ? measure_more_mixtures
+                               : measure_pauses)(c, iterations);
     std::fclose(iterations);
     return 0;
   }

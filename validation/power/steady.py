@@ -4,7 +4,7 @@ second. Adds the operations of Moire that do the same work.
 
   steady.py POWER ITERATIONS                 a table for validation files: mean, smallest and largest value of the GPUs
   steady.py --measurements POWER ITERATIONS  single loops, or products with pauses, as measurements for `moire calibrate`
-  steady.py --plan                           the table of the mixtures without their measured values
+  steady.py --plan                           the table of further mixtures without their measured values
 
 Files may be packed by zstd."""
 import csv
@@ -79,6 +79,26 @@ MIXED = {
     "gemm_beside_copies_256": [LARGE, collective("all_gather", 256, ", engine: dma, streams: 1")],
     "stream_beside_all_reduce_64": [collective("all_reduce", 64), STREAM],
     "gemm_8192_fp16": [gemm(8192, more=", dtype: fp16")],
+}
+READ_FEW = READER.replace("workgroups: 16", "workgroups: 8").replace("%d / 16" % (1024 * MIB), "%d / 8" % (512 * MIB))
+
+
+def stream(mib):
+    return "{stream: {inputs: 1, bytes: %d MiB, schedule: grid_stride}}" % mib
+
+
+MORE = {
+    "gemm_6144": [gemm(6144)],
+    "gemm_4096x4096x16384": [gemm(4096, 4096, 16384)],
+    "gemm_8192x8192x2048": [gemm(8192, 8192, 2048)],
+    "gemm_2048x8192x8192": [gemm(2048, 8192, 8192)],
+    "gemm_stream_2_1": [", ".join([LARGE, LARGE, STREAM])],
+    "gemm_4096_stream_256": [", ".join([gemm(4096), stream(256)])],
+    "gemm_2048x8192x8192_stream_512": [", ".join([gemm(2048, 8192, 8192), stream(512)])],
+    "gemm_4096_read_hbm": [", ".join([gemm(4096), SINGLE["read_hbm"][0]])],
+    "gemm_4096_twice_read_l2": [", ".join([gemm(4096), gemm(4096), SINGLE["read_l2"][0]])],
+    "gemm_6144_fma": [", ".join([gemm(6144), SINGLE["fma_fp32"][0]])],
+    "gemm_beside_few_reads": [READ_FEW, gemm(8192, more=", cus: 124")],
 }
 
 
@@ -191,7 +211,7 @@ def measurements(about, table, idle):
 
 def main(arguments):
     if arguments == ["--plan"]:
-        return table_of(MIXED, {})
+        return table_of(MORE, {})
     as_measurements = arguments[:1] == ["--measurements"]
     if len(arguments) != 2 + as_measurements:
         sys.exit(__doc__)
@@ -202,7 +222,7 @@ def main(arguments):
         return measurements(about, table, idle)
     for line in about:
         print(line)
-    return table_of(SINGLE if "read_hbm" in table else MIXED, table)
+    return table_of(next(known for known in (SINGLE, MIXED, MORE) if next(iter(known)) in table), table)
 
 
 if __name__ == "__main__":
