@@ -36,18 +36,16 @@ std::optional<dma::Copies::HostEngines> host_engines(const NodeSpec& node) {
 // clock of matrix arithmetic are not known.
 cu::PhaseRunner::Operation operation_of(const SystemSpec& spec) {
   const GpuSpec& gpu = spec.node.gpu;
-  const double operated = spec.operated_at.value_or(1);
-  cu::PhaseRunner::Operation operation{.slowed = operated < 1, .repeated = spec.repeated};
+  cu::PhaseRunner::Operation operation{.slowed = spec.operated_at.value_or(1) < 1, .repeated = spec.repeated};
   if (!gpu.power || !gpu.compute.matrix_clock) return operation;
   const double share = *gpu.compute.matrix_clock / gpu.compute.clock;
   const double flop = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * share;  // per second
-  const double voltage = gpu.power->voltage_squared(share * operated);
-  const double of_cu =
-      gpu.power->matrix_flop.value * voltage * flop / static_cast<double>(gpu.compute.total_cus());  // watts
+  // Watts at the voltage of the file's clock. With the voltage of matrix_clock, a GPU built with a higher clock but the
+  // same matrix_clock would be slower beside the same traffic.
+  const double of_cu = gpu.power->matrix_flop.value * flop / static_cast<double>(gpu.compute.total_cus());
   const double weight = gpu.compute.traffic_weight / of_cu;
   operation.memory_byte = weight * gpu.power->hbm_read_byte.value;
-  operation.link_byte =
-      weight * gpu.port.payload_efficiency * (gpu.power->link_byte.value + gpu.power->l2_byte.value * voltage);
+  operation.link_byte = weight * gpu.port.payload_efficiency * (gpu.power->link_byte.value + gpu.power->l2_byte.value);
   return operation;
 }
 
