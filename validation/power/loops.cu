@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(kLoopThreads) multiply_add(float* out, float x
   if (sum == 12345.678f) *out = sum;
 }
 
-__global__ void __launch_bounds__(kLoopThreads) read_again(const float4* from, int64_t vectors, int rounds, float* out) {
+__global__ void __launch_bounds__(kLoopThreads)
+    read_again(const float4* from, int64_t vectors, int rounds, float* out) {
   float sum = 0;
   const int64_t stride = int64_t{gridDim.x} * kLoopThreads;
   for (int r = 0; r < rounds; ++r)
@@ -176,6 +177,21 @@ class Beside final : public Work {
   std::vector<Gpu> gpu_;
 };
 
+// Kernels that use one unit of every SM, and that both single loops and mixtures run.
+struct UnitKernels {
+  explicit UnitKernels(Collector& c)
+      : fma([&c](int gpu, cudaStream_t s) {
+          multiply_add<<<c.sms() * 8, kLoopThreads, 0, s>>>(c.sink(gpu), 1.37f, 20000);
+        }),
+        read_hbm([&c](int gpu, cudaStream_t s) {
+          read_again<<<c.sms() * 8, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{1} << 30) / 16, 1, c.sink(gpu));
+        }),
+        read_l2([&c](int gpu, cudaStream_t s) {
+          read_again<<<c.sms() * 8, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{16} << 20) / 16, 60, c.sink(gpu));
+        }) {}
+  Each fma, read_hbm, read_l2;
+};
+
 struct Loop {
   std::string name;
   Work* work;
@@ -274,8 +290,8 @@ class Bench {
   }
   void sample(const std::string& name, int gpu) {
     const GpuPower p = gpu_power(gpu);
-    std::fprintf(c_.file(), "%s,%d,%.2f,%.0f,%.1f,%.1f,%.0f,%.3f\n", name.c_str(), gpu, ms_since(begin_) - 300, p.sm_mhz,
-                 p.watt, p.watt_instant, p.celsius, p.joule);
+    std::fprintf(c_.file(), "%s,%d,%.2f,%.0f,%.1f,%.1f,%.0f,%.3f\n", name.c_str(), gpu, ms_since(begin_) - 300,
+                 p.sm_mhz, p.watt, p.watt_instant, p.celsius, p.joule);
   }
   void write(const std::string& name) {
     for (size_t gpu = 0; gpu < streams_.size(); ++gpu) {
@@ -315,10 +331,10 @@ void measure_mixtures(Collector& c, std::FILE* iterations) {
   ComputeShape largest;
   largest.name = "stream";
   largest.stream_bytes = int64_t{1} << 30;
-  const std::vector<ComputeShape> shapes = {
-      gemm_shape(8192, 8192, 8192),   gemm_shape(4096, 8192, 8192), gemm_shape(4096, 4096, 4096),
-      gemm_shape(8192, 8192, 512),    gemm_shape(4096, 14336, 4096), gemm_shape(1024, 8192, 8192),
-      gemm_shape(16384, 16384, 2048), largest};
+  const std::vector<ComputeShape> shapes = {gemm_shape(8192, 8192, 8192),   gemm_shape(4096, 8192, 8192),
+                                            gemm_shape(4096, 4096, 4096),   gemm_shape(8192, 8192, 512),
+                                            gemm_shape(4096, 14336, 4096),  gemm_shape(1024, 8192, 8192),
+                                            gemm_shape(16384, 16384, 2048), largest};
   const Operands operands(c.gpus(), shapes);
   const auto gemm = [&](size_t shape, int sms = 0) { return Gemm::create(operands, shapes[shape], sms); };
   const auto large = gemm(0), tall = gemm(1), middle = gemm(2), shallow = gemm(3), layer = gemm(4), flat = gemm(5),
@@ -380,9 +396,13 @@ void measure_more_mixtures(Collector& c, std::FILE* iterations) {
   ComputeShape largest;
   largest.name = "stream";
   largest.stream_bytes = int64_t{1} << 30;
-  const std::vector<ComputeShape> shapes = {gemm_shape(8192, 8192, 8192), gemm_shape(6144, 6144, 6144),
-                                            gemm_shape(4096, 4096, 4096), gemm_shape(4096, 4096, 16384),
-                                            gemm_shape(8192, 8192, 2048), gemm_shape(2048, 8192, 8192), largest};
+  const std::vector<ComputeShape> shapes = {gemm_shape(8192, 8192, 8192),
+                                            gemm_shape(6144, 6144, 6144),
+                                            gemm_shape(4096, 4096, 4096),
+                                            gemm_shape(4096, 4096, 16384),
+                                            gemm_shape(8192, 8192, 2048),
+                                            gemm_shape(2048, 8192, 8192),
+                                            largest};
   const Operands operands(c.gpus(), shapes);
   std::vector<std::unique_ptr<Gemm>> gemms;
   for (size_t i = 0; i + 1 < shapes.size(); ++i) gemms.push_back(Gemm::create(operands, shapes[i], 0));
@@ -394,14 +414,7 @@ void measure_more_mixtures(Collector& c, std::FILE* iterations) {
     return make_stream(operands, s);
   };
   const auto gib = stream(1024), half = stream(512), quarter = stream(256);
-  const int blocks = c.sms() * 8;
-  Each fma([&](int gpu, cudaStream_t s) { multiply_add<<<blocks, kLoopThreads, 0, s>>>(c.sink(gpu), 1.37f, 20000); });
-  Each read_l2([&](int gpu, cudaStream_t s) {
-    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{16} << 20) / 16, 60, c.sink(gpu));
-  });
-  Each read_hbm([&](int gpu, cudaStream_t s) {
-    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{1} << 30) / 16, 1, c.sink(gpu));
-  });
+  UnitKernels kernels(c);
   Each reader([&](int gpu, cudaStream_t s) {
     read_batches<<<8, kReaderThreads, 0, s>>>(
         c.pool(gpu), (int64_t{512} << 20) / (kReaderBatch * kReaderThreads * int64_t{sizeof(float4)}), c.sink(gpu));
@@ -419,9 +432,9 @@ void measure_more_mixtures(Collector& c, std::FILE* iterations) {
   run("gemm_stream_2_1", {large, large, gib.get()});
   run("gemm_4096_stream_256", {middle, quarter.get()});
   run("gemm_2048x8192x8192_stream_512", {gemms[5].get(), half.get()});
-  run("gemm_4096_read_hbm", {middle, &read_hbm});
-  run("gemm_4096_twice_read_l2", {middle, middle, &read_l2});
-  run("gemm_6144_fma", {gemms[1].get(), &fma});
+  run("gemm_4096_read_hbm", {middle, &kernels.read_hbm});
+  run("gemm_4096_twice_read_l2", {middle, middle, &kernels.read_l2});
+  run("gemm_6144_fma", {gemms[1].get(), &kernels.fma});
   Beside both(c.gpus(), &reader, fewer.get());
   bench.run({"gemm_beside_few_reads", &both});
 }
@@ -486,16 +499,10 @@ int main(int argc, char** argv) {
   };
   const auto stream_large = stream(int64_t{1} << 30, 1), stream_cached = stream(int64_t{8} << 20, 1);
   const int blocks = c.sms() * 8;
-  Each fma([&](int gpu, cudaStream_t s) { multiply_add<<<blocks, kLoopThreads, 0, s>>>(c.sink(gpu), 1.37f, 20000); });
-  Each read_hbm([&](int gpu, cudaStream_t s) {
-    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{1} << 30) / 16, 1, c.sink(gpu));
-  });
-  Each read_l2([&](int gpu, cudaStream_t s) {
-    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{16} << 20) / 16, 60, c.sink(gpu));
-  });
+  UnitKernels kernels(c);
   Each peer([&](int gpu, cudaStream_t s) {
     store_to_peer<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), c.pool((gpu + 1) % c.gpus()) + (int64_t{1} << 30) / 16,
-                                              (int64_t{256} << 20) / 16);
+                                                  (int64_t{256} << 20) / 16);
   });
   Each peer_copy([&](int gpu, cudaStream_t s) {
     const int to = (gpu + 1) % c.gpus();
@@ -516,9 +523,9 @@ int main(int argc, char** argv) {
   bench.run({"hold_awake", &awake});
   bench.run({"stream_1gib", stream_large.get()});
   bench.run({"stream_8mib", stream_cached.get()});
-  bench.run({"read_hbm", &read_hbm});
-  bench.run({"read_l2", &read_l2});
-  bench.run({"fma_fp32", &fma});
+  bench.run({"read_hbm", &kernels.read_hbm});
+  bench.run({"read_l2", &kernels.read_l2});
+  bench.run({"fma_fp32", &kernels.fma});
   if (c.gpus() > 1) {
     bench.run({"peer_store", &peer});
     bench.run({"peer_copy", &peer_copy});
