@@ -1,5 +1,5 @@
-// Over 400 lines: the loops of one operation and those of several operations are two tables, each of which shows the
-// loops' names beside their work.
+// Over 400 lines: the loops of one operation, of one operation and a pause, and of several operations are tables, each
+// of which shows the loops' names beside their work.
 //
 // Runs loops of one operation on all GPUs at the same time, each for seconds. Records the time of an iteration, and the
 // SM clock, power, temperature and energy of each GPU during the loop. Writes two tables: OUT (one row per sample) and
