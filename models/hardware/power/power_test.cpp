@@ -100,8 +100,8 @@ TEST_F(PowerTest, OnlyTheCoreGoesWithTheVoltage) {
   EXPECT_DOUBLE_EQ(joules(here, spec)[0], (30 * 0.75 * 0.75 + 50) * 1e-12);
 }
 
-// Matrix arithmetic leaves 60 % of the clock: the voltage is 80 % of that at the full clock. The 3 CUs with workgroups
-// draw 2 W x 0.6 x 0.64 each from then on.
+// Matrix arithmetic lowers the clock to 60 %, and the voltage is then 80 % of that at the full clock. From then on,
+// each of the 3 CUs with workgroups draws 2 W x 0.6 x 0.64.
 TEST_F(PowerTest, TheVoltageFollowsTheClockThatMatrixArithmeticLeaves) {
   Power& here = power();
   const program::PhaseShape shape{.name = "x", .read = 1, .in_flight = {}};
