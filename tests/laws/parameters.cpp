@@ -116,6 +116,7 @@ constexpr Direction directions[] = {
     {"dma.switch_command", Better::less},
     {"dma.flag_command", Better::less},
     {"dma.completion", Better::less},
+    {"dma.local_completion", Better::less},
     {"dma.local_command", Better::less},
     {"dma.queued_enqueue", Better::less},
     {"dma.bytes_in_flight", Better::neither, "a weight against other traffic, not a capacity"},

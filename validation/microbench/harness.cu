@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "access.cuh"
 #include "cuda_check.hpp"
@@ -143,12 +144,14 @@ bool Collector::wants_peers(const char* benchmark) {
 }
 
 void Collector::row(const char* benchmark, const Parameters& parameters, const char* metric, std::vector<double> values,
-                    const char* unit) {
+                    const char* unit, Middle middle) {
   if (values.empty()) return;
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
   const double median = n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-  std::fprintf(file_, "%s,%s,%s,%.6g,%s,%zu,%.6g,%.6g\n", benchmark, parameters.text().c_str(), metric, median, unit, n,
+  const double mean = std::accumulate(values.begin(), values.end(), 0.) / double(n);
+  const double value = middle == Middle::mean ? mean : median;
+  std::fprintf(file_, "%s,%s,%s,%.6g,%s,%zu,%.6g,%.6g\n", benchmark, parameters.text().c_str(), metric, value, unit, n,
                values.front(), values.back());
   std::fflush(file_);
 }

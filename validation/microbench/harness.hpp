@@ -63,10 +63,11 @@ class Collector {
   // benchmark is skipped.
   bool wants_peers(const char* benchmark);
 
-  // Writes one row: the median, minimum and maximum of the values. The row is flushed to the file immediately, so that
-  // a crash loses no earlier row.
+  // Writes one row: the median or mean, minimum and maximum of the values. The row is flushed to the file immediately,
+  // so that a crash loses no earlier row.
+  enum class Middle { median, mean };
   void row(const char* benchmark, const Parameters& parameters, const char* metric, std::vector<double> values,
-           const char* unit);
+           const char* unit, Middle middle = Middle::median);
   // Return the stamps of the first `wgs` WGs, or their span, after waiting until the GPU is idle.
   std::vector<WgStamp> read(int gpu, int wgs) const;
   Span span(int gpu, int wgs) const;

@@ -336,8 +336,6 @@ class Calibrator {
     const auto loss = [&] { return loss_of(points); };
     if (free.size() == 1 && is_integer(free.front()->path)) {
       try_all(*free.front(), loss);
-    } else if (stage.steps && !free.empty()) {
-      put(free, scan(variables_of(free), points.weight, deviations_at(free, points)));
     } else if (!free.empty() && (first || !refined_later(stage))) {
       // The first pass may need several starts. Later passes start near the right minimum.
       search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, points);

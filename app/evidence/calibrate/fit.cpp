@@ -66,10 +66,6 @@ constexpr double first_damping = 1e-3, least_damping = 1e-9, most_damping = 1e6,
 // less, and differences that matter are larger. If the loss after a step counts as equal to the loss before, the search
 // takes the step and ends.
 constexpr double alike = 1e-5;
-// A scan's grid has `first_each_way` points on either side of its middle, and each later grid has `later_each_way`. The
-// scan ends when the distance of neighbouring points is at most `last_spacing` in binary logarithms.
-constexpr int first_each_way = 8, later_each_way = 4;
-constexpr double last_spacing = 1e-3;
 
 // A variable in the units of the search: its binary logarithm, or its ratio to a scale if it can be 0.
 class Coordinate {
@@ -264,30 +260,6 @@ std::vector<double> fit_points(const std::vector<Variable>& variables, const std
     return minimise(variables, evaluations,
                     [&](const std::vector<double>& values) { return loss_of(deviations(values), weights); });
   return Descent(variables, weights, evaluations, deviations).run();
-}
-
-std::vector<double> scan(const std::vector<Variable>& variables, const std::vector<double>& weights,
-                         const Deviations& deviations) {
-  std::vector<double> best;
-  for (const Variable& variable : variables) best.push_back(std::clamp(variable.start, variable.low, variable.high));
-  double least = HUGE_VAL;
-  int each_way = first_each_way;
-  for (double spacing = 1.0 / first_each_way; spacing > last_spacing; spacing /= later_each_way) {
-    const std::vector<double> middle = best;
-    std::vector<int> at(variables.size(), -each_way);
-    for (std::size_t turned = 0; turned < at.size();) {
-      std::vector<double> values;
-      for (std::size_t i = 0; i < at.size(); ++i)
-        values.push_back(std::clamp(middle[i] * core::power(2, spacing * at[i]), variables[i].low, variables[i].high));
-      if (const double loss = loss_of(deviations(values), weights); loss < least * (1 - alike)) {
-        least = loss;
-        best = values;
-      }
-      for (turned = 0; turned < at.size() && ++at[turned] > each_way; ++turned) at[turned] = -each_way;
-    }
-    each_way = later_each_way;
-  }
-  return best;
 }
 
 std::vector<double> minimise(const std::vector<Variable>& variables, int evaluations, const Loss& loss) {

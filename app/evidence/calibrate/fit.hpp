@@ -1,7 +1,6 @@
 // Least-squares fits of simulated values within bounds. A simulated time is exact to about nine digits; further digits
 // depend on the order in which a solver adds. The result of a fit must not depend on these further digits. Therefore
-// fit_points() with several variables uses slopes over sufficiently large steps, and scan() compares losses on grids.
-// Both treat nearly equal losses as equal.
+// fit_points() with several variables uses slopes over sufficiently large steps and treats nearly equal losses as equal.
 #pragma once
 
 #include <functional>
@@ -36,11 +35,6 @@ double loss_of(const std::vector<double>& deviations, const std::vector<double>&
 // minimise(). Evaluates the deviations at most `evaluations` times, not counting those for the last slopes.
 std::vector<double> fit_points(const std::vector<Variable>& variables, const std::vector<double>& weights,
                                int evaluations, const Deviations& deviations);
-
-// Returns the variables with the least loss on a grid from half to twice the start, then on finer grids around the best
-// values so far. It is for few variables whose loss has steps, so that slopes are useless.
-std::vector<double> scan(const std::vector<Variable>& variables, const std::vector<double>& weights,
-                         const Deviations& deviations);
 
 // Returns the variables with the least `loss` that a search by NLopt finds. The search uses BOBYQA (quadratic models
 // within bounds), or Subplex for a single variable, because BOBYQA needs at least two. It evaluates the loss at most

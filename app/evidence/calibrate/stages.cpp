@@ -247,24 +247,21 @@ std::optional<double> engine_rate(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-// True for sequences in which a copy by a copy engine (2) is next to a kernel (1) or a copy kernel of the driver (3).
-bool between_engines(const microbench::Parameters& p, const Context&) {
-  const auto engine = [&](const char* name) { return parameter(p, name) == 2; };
-  const bool second = parameter(p, "second") > 0 && engine("first") != engine("second");
-  return second || (parameter(p, "third") > 0 && engine("second") != engine("third"));
+// Returns the median distance of the two clusters of times of a kernel behind a copy, which it finds in one of two
+// looks.
+std::optional<Reading::Found> between_looks(const Context& context) {
+  auto rows = context.measurements.all("copy_looks", "apart");
+  if (rows.empty()) return std::nullopt;
+  std::ranges::sort(rows, {}, [](const measurements::MeasuredValue* row) { return row->value; });
+  return Reading::Found{rows[rows.size() / 2]->value * us, rows};
 }
-// Returns the start of host.poll_interval: the largest difference between the slowest and the fastest repetition of a
-// kernel behind a copy. The kernel waits for the first poll after the end of the copy, so its wait varies by up to one
-// interval.
-std::optional<double> between_looks(const Context& context) {
-  double most = 0;
-  for (const measurements::MeasuredValue* row : context.measurements.all("copy_behind", "time")) {
-    const microbench::Parameters& p = row->parameters;
-    if (parameter(p, "first") == 2 && parameter(p, "second") == 1 && parameter(p, "third") == 0) {
-      most = std::max(most, (row->high - row->low) * us);
-    }
-  }
-  return most > 0 ? std::optional(most) : std::nullopt;
+
+// True for a copy of one GPU before an empty kernel (1), or before a copy kernel of the driver (3).
+bool before_a_kernel(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "gpus") == 1 && parameter(p, "second") == 1;
+}
+bool before_a_local_copy(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "gpus") == 1 && parameter(p, "second") == 3;
 }
 bool within_a_gpu(const microbench::Parameters& p, const Context&) { return parameter(p, "remote") == 0; }
 bool to_a_peer(const microbench::Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
@@ -292,6 +289,7 @@ const std::vector<Reading>& readings() {
       {"compute.bytes_in_flight_per_cu", "in_flight",
        "the most bytes that an SM requested at once; no lower limit was met", 0, most_asked_for},
       {"compute.cluster_max", "clusters", "largest size of which a cluster is resident", 0, largest_cluster},
+      {"host.poll_interval", "copy_looks", "two looks of a kernel behind a copy lie this far apart", 4, between_looks},
   };
   return table;
 }
@@ -439,12 +437,13 @@ const std::vector<Stage>& stages() {
        {{"dma.local_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
        {{"copy_single", "time", within_a_gpu}}},
       {"hand_over",
-       "kernels behind copies by an engine and such copies behind kernels: the waiting side polls periodically",
-       {{"host.poll_interval", 10 * ns, 1e3 * us, {}, between_looks},
-        {"dma.completion", 0, 100 * us, {}, scaled(between_looks, 0.5)}},
-       {{"copy_behind", "time", between_engines, 100}},
-       false,
-       true},
+       "kernels behind copies by an engine, in the mean of the moments of looks",
+       {{"dma.completion", 0, 100 * us, {}, usually(2 * us)}},
+       {{"copy_found", "mean", before_a_kernel, 100}}},
+      {"local_hand_over",
+       "copies within the GPU, by a kernel of the driver, behind copies by an engine",
+       {{"dma.local_completion", 0, 100 * us, {}, usually(2 * us)}},
+       {{"copy_found", "mean", before_a_local_copy, 100}}},
       {"copy_concurrency",
        "copies of a GPU on several streams: how many make progress together",
        {{"dma.peer_concurrency", 1, 16, "dma.engines", usually(1)}},

@@ -59,7 +59,6 @@ struct Stage {
   std::vector<Parameter> parameters;
   std::vector<Selection> selections;
   bool valleys = false;  // the loss has several minima: the search also starts at half and at twice the start
-  bool steps = false;    // the loss has steps, so slopes are useless: the parameters are scanned
 };
 const std::vector<Stage>& stages();
 

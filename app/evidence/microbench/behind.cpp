@@ -1,6 +1,7 @@
 // Benchmark of kernels and copies that follow each other on one stream, between two events. All of them are enqueued
 // long before they run.
 #include <algorithm>
+#include <initializer_list>
 
 #include "app/evidence/microbench/bench.hpp"
 
@@ -11,42 +12,47 @@ namespace {
 // Values of the parameters `first`, `second` and `third` in rows of copy_behind: the kinds of the operations.
 enum Kind : std::int64_t { none = 0, empty_kernel = 1, peer_copy = 2, local_copy = 3 };
 
-program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, const std::string& name, double bytes) {
+program::Operation operation(const machine::GpuSpec& gpu, Rank gpus, std::int64_t kind, double bytes) {
   if (kind == empty_kernel) {
     return kernel(
-        name, gpu, 1, [](Rank rank) { return rank == 0 ? 1 : 0; }, {},
+        "kernel", gpu, 1, [gpus](Rank rank) { return rank < gpus ? 1 : 0; }, {},
         [](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
           return step == 0 && delay(phase, Time::from_ns(1));
         });
   }
   const bool to_peer = kind == peer_copy;
-  return program::Copy{name, [to_peer, bytes](Rank rank) {
-                         if (rank != 0) return program::Transfer{rank, Bytes{}, program::no_flag};
-                         return program::Transfer{
-                             .peer = to_peer ? Rank{1} : rank, .bytes = Bytes{bytes}, .again = !to_peer};
+  return program::Copy{"copy", [=](Rank rank) {
+                         if (rank >= gpus) return program::Transfer{rank, Bytes{}, program::no_flag};
+                         return program::Transfer{.peer = to_peer ? (rank + 1) % std::max<Rank>(gpus, 2) : rank,
+                                                  .bytes = Bytes{bytes},
+                                                  .again = !to_peer};
                        }};
 }
 
-// Records the end of the last operation of the first GPU. The other GPUs have nothing to do.
+// Records the end of the last operation of the first `gpus` GPUs. The other GPUs have nothing to do.
 class Watch final : public program::Observer {
  public:
+  explicit Watch(Rank gpus) : gpus_(gpus) {}
   void operation(const program::OperationSpan& span) override {
-    if (span.rank == 0) end = std::max(end, span.end);
+    if (span.rank < gpus_) end = std::max(end, span.end);
   }
   Time end;
+
+ private:
+  Rank gpus_;
 };
 
-Values run(const SystemSpec& system, const Parameters& parameters) {
-  const double bytes = number(parameters, "bytes");
+// Returns the time in us of operations behind each other on each of the first `gpus` GPUs, until the last GPU has
+// ended.
+double together(const SystemSpec& system, std::initializer_list<std::int64_t> kinds, Rank gpus, double bytes) {
   std::vector<program::Operation> operations;
   bool peers = false;
   SystemSpec node = one_node(system);
-  for (const char* name : {"first", "second", "third"}) {
-    const std::int64_t kind = count(parameters, name);
+  for (const std::int64_t kind : kinds) {
     if (kind == none) break;
-    if (kind > local_copy) throw std::invalid_argument(std::string(name) + " must be 0 to 3");
+    if (kind > local_copy) throw std::invalid_argument("an operation must be 0 to 3");
     peers = peers || kind == peer_copy;
-    operations.push_back(operation(node.node.gpu, kind, name, bytes));
+    operations.push_back(operation(node.node.gpu, gpus, kind, bytes));
   }
   if (operations.empty()) throw std::invalid_argument("first must be 1 to 3");
   if (peers) need_gpus(system, 2);
@@ -59,9 +65,21 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
   node.node.gpu.host.kernel_start = node.node.gpu.host.event_pair;
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue("main", std::move(operations))};
-  Watch watch;
+  Watch watch(gpus);
   simulate(node, program, &watch);
-  return {{"time", watch.end.us()}};
+  return watch.end.us();
+}
+
+Values behind(const SystemSpec& system, const Parameters& p) {
+  return {
+      {"time", together(system, {count(p, "first"), count(p, "second"), count(p, "third")}, 1, number(p, "bytes"))}};
+}
+
+Values found(const SystemSpec& system, const Parameters& p) {
+  const std::int64_t gpus = count(p, "gpus");
+  if (gpus < 1) throw std::invalid_argument("gpus must be at least 1");
+  need_gpus(system, gpus);
+  return {{"mean", together(system, {peer_copy, count(p, "second")}, static_cast<Rank>(gpus), number(p, "bytes"))}};
 }
 
 }  // namespace
@@ -71,7 +89,12 @@ std::vector<Benchmark> behind_benchmarks() {
            "Kernels, copies to a peer and copies within the GPU behind each other on one stream.",
            {{"first", "second", "third", "bytes"}},
            {{"time", "us"}},
-           run}};
+           behind},
+          {"copy_found",
+           "A copy to a peer and what follows it on the stream, on several GPUs at the same time.",
+           {{"bytes", "second", "gpus", "minute"}},
+           {{"mean", "us"}},
+           found}};
 }
 
 }  // namespace moire::microbench

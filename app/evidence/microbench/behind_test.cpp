@@ -25,6 +25,7 @@ libraries::EquippedSystem with_hand_overs() {
   libraries::EquippedSystem system = with_host();
   system.node.gpu.host.poll_interval = Time::from_us(8);
   system.node.gpu.dma.completion = Time::from_us(3);
+  system.node.gpu.dma.local_completion = Time::from_us(5);
   return system;
 }
 
@@ -45,20 +46,36 @@ TEST(CopyBehind, AloneIsWhatTwoEventsSee) {
   }
 }
 
-TEST(CopyBehind, WhoWaitsForAnotherEngineLooksNowAndThen) {
+TEST(CopyBehind, AnEngineLooksNowAndThenAndAKernelSeesTheEndAMeanTimeLater) {
   const libraries::EquippedSystem system = with_hand_overs();
-  constexpr double wait = 8 * 2. / 3;  // of the first of two GPUs, in its first two looks
+  constexpr double wait = 8 * 1. / 3;  // of the first of two GPUs, in its first look
   // The engine reads the command while the kernel runs, and sees at once that the kernel has ended.
   EXPECT_NEAR(time(system, kernel, peer), 20, near);
   EXPECT_NEAR(time(system, local, peer), 20, near);
   EXPECT_NEAR(time(system, local, local, peer), 11 + 1 + wait + 10, near)
       << "the local copies take 11 us, followed by a queue gap";
-  // The end of the copy becomes visible at 23 us.
-  EXPECT_NEAR(time(system, peer, kernel), 23 + wait + 1, near);
-  EXPECT_NEAR(time(system, peer, kernel, kernel), 23 + wait + 1 + 1, near);
-  EXPECT_NEAR(time(system, peer, local), 23 + wait + 1 - 4 + 5 + 2, near);
-  EXPECT_NEAR(time(system, kernel, peer, kernel), 23 + wait + 1, near);
-  EXPECT_NEAR(time(system, peer, kernel, peer), 23 + wait + 1 + 1 + wait + 10, near);
+  EXPECT_NEAR(time(system, peer, kernel), 20 + 3 + 1, near);
+  EXPECT_NEAR(time(system, peer, kernel, kernel), 20 + 3 + 1 + 1, near);
+  EXPECT_NEAR(time(system, kernel, peer, kernel), 20 + 3 + 1, near);
+  EXPECT_NEAR(time(system, peer, kernel, peer), 20 + 3 + 1 + 1 + wait + 10, near);
+  EXPECT_NEAR(time(system, peer, local), 20 + 5 + 1 - 4 + 5 + 2, near);
+}
+
+double found(const libraries::EquippedSystem& system, double second, double gpus) {
+  return find("copy_found")->run(system, {{"bytes", 1e6}, {"second", second}, {"gpus", gpus}}).at("mean");
+}
+
+// The second of two GPUs that begin with a copy sees its release 8 (2/3 - 1/2) us later than a lone one.
+TEST(CopyFound, SeveralGpusSeeTheEndsOfTheirCopiesAtTheSameMoments) {
+  const libraries::EquippedSystem system = with_hand_overs();
+  constexpr double later = 8. / 6;
+  EXPECT_NEAR(found(system, 0, 1), 20, near);
+  EXPECT_NEAR(found(system, kernel, 1), 20 + 3 + 1, near);
+  EXPECT_NEAR(found(system, local, 1), 20 + 5 + 1 - 4 + 5 + 2, near);
+  EXPECT_NEAR(found(system, 0, 2), 20 + later, near);
+  EXPECT_NEAR(found(system, kernel, 2), 20 + later + 3 + 1, near);
+  EXPECT_THROW(found(system, 0, 0), std::invalid_argument);
+  EXPECT_THROW(found(system, 0, 3), std::invalid_argument);
 }
 
 TEST(CopyBehind, WithoutThemACopyTakesItsWholeCommand) {

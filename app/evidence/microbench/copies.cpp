@@ -44,7 +44,8 @@ class Watch final : public program::Observer {
 // Simulates the copies of all ranks and returns when they ended. All ranks run the same program, so a rank with fewer
 // copies gets additional copies of 0 bytes. They follow its own copies and do not delay them.
 Watch watch_copies(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
-  const SystemSpec node = one_node(system);
+  SystemSpec node = one_node(system);
+  node.node.gpu.host.poll_interval = system.node.gpu.host.poll_interval;  // until the gate opens
   const auto ranks = static_cast<Rank>(node.node.gpus);
   std::vector<Streams> streams;
   std::vector<std::size_t> longest;  // by stream: largest number of copies of a rank

@@ -18,9 +18,13 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
   d.field("switch_command", &DmaSpec::switch_command,
           "Time from the end of a copy until the first byte moves of a copy of another queue that waited for the "
           "engine; absent: first_command");
-  d.field("completion", &DmaSpec::completion,
-          "Time from the last byte of a copy until a kernel behind it in its queue can see its end")
+  d.field(
+       "completion", &DmaSpec::completion,
+       "Time from the last byte of a copy until a kernel behind it in its queue can see its end; the mean, if queues "
+       "poll (host.poll_interval)")
       .or_default();
+  d.field("local_completion", &DmaSpec::local_completion,
+          "The same until a kernel of the driver that copies within the GPU can see it; absent: completion");
   d.field("flag_command", &DmaSpec::flag_command,
           "Time from the last byte of a copy until a command behind it in its queue has written a flag, on GPUs whose "
           "queues poll (host.poll_interval)")

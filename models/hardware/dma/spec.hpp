@@ -25,7 +25,11 @@ struct DmaSpec {
   Time first_command;
   Time next_command;
   std::optional<Time> switch_command{};
-  Time completion{};    // from a copy's last byte until kernels after the copy in its queue can see its end
+  // From a copy's last byte until kernels after the copy in its queue can see its end. On GPUs whose queues poll it is the
+  // mean of all moments of looks. The driver's kernel that copies within the GPU sees it local_completion after the last
+  // byte (absent: completion).
+  Time completion{};
+  std::optional<Time> local_completion{};
   Time flag_command{};  // from a copy's last byte until a command behind it in its queue has written a flag
   // Present: a kernel of the driver does the copies within the GPU. The first byte of such a copy moves at the earliest
   // this time after the copy is ready. Absent: a DMA engine does the copies within the GPU.

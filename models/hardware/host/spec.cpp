@@ -16,9 +16,10 @@ void HostSpec::describe(config::Describer<HostSpec>& d) {
   d.field("queue_gap", &HostSpec::queue_gap,
           "Time from the end of an operation to the first workgroup of a kernel that is already enqueued behind it");
   d.field("poll_interval", &HostSpec::poll_interval,
-          "Interval at which a queue looks whether an operation has ended, if the next operation runs on another engine "
-          "(a kernel after a DMA copy, or a DMA copy after a kernel); the looks come at any moment of the interval. "
-          "Absent: the queue sees the end at once")
+          "Interval at which a DMA engine looks whether the kernels before a copy have ended; the looks come at any "
+          "moment "
+          "of the interval, and kernels look for the end of copies as often (dma.completion). Absent: the engine sees "
+          "the end at once")
       .positive();
   d.field("query", &HostSpec::query,
           "Host time of the query of a queue that finds the end of an operation: a host thread that serves several "

@@ -19,8 +19,8 @@ struct HostSpec {
   std::optional<Time> copy_enqueue{};
   Time kernel_start;  // from the time at which a kernel is enqueued in an idle queue until its first workgroup starts
   Time queue_gap;     // from the end of an operation until the first workgroup of a kernel that is enqueued by then
-  // Interval at which a queue polls for the end of an operation if the next operation runs on different hardware: a
-  // kernel after a copy by a DMA engine, or the other way round. Absent: the queue sees the end at once.
+  // Interval at which a DMA engine polls for the end of the kernels before a copy. Absent: it sees the end at once.
+  // Kernels after a copy poll as often; dma.completion contains their mean wait.
   std::optional<Time> poll_interval{};
   Time query{};       // host time of the query of a queue that finds the end of an operation
   Time busy_query{};  // the same if the query finds the queue busy

@@ -39,7 +39,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
     std::rotate(transfers.begin(), transfers.begin() + copies_.begins_with(rank, peers), others);
   }
   for (const auto& [number, transfer] : transfers)
-    submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));
+    submit(rank, queue, transfer, number, number > 0 ? std::max(ready, state.enqueued + enqueue * number) : ready);
 }
 
 void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,

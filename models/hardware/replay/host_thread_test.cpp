@@ -9,7 +9,7 @@ namespace {
 
 using machine::example_system;
 using program::Program;
-using ::testing::UnorderedElementsAre;
+using ::testing::ElementsAre;
 
 Time micro(double t) { return Time::from_us(t); }
 Time nano(double t) { return Time::from_ns(t); }
@@ -259,9 +259,9 @@ TEST(HostThread, CallsDoNotOvertakeAQuery) {
 }
 
 // A command of the stream writes the flags 3 us after the ends of the copies. The next copy reads its command
-// meanwhile. The first of two GPUs waits for two thirds of the interval in which a queue looks: for the release of the
-// first copy, of which the time of the command contains one half, and with a kernel behind the command for the end of
-// the copy.
+// meanwhile. The second of two GPUs waits for two thirds of the interval in which its engine looks for the release of the
+// first copy, of which the time of the command contains one half. A kernel behind the command sees the end of the copy
+// 5 us after the flag.
 TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host.event_pair = micro(4);
@@ -277,11 +277,12 @@ TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   EXPECT_EQ(run(system, program).end, micro(10 + 10 + (10 - 4) + 10 + 3) + late - micro(4));
   program.queues[0].operations.emplace_back(
       kernel("after", 1, [](Rank, std::int64_t) { return Steps{delay(micro(1))}; }));
-  EXPECT_EQ(run(system, program).end, micro(36 + 3 + 1 - 4) + late + late);
+  system.node.gpu.dma.completion = micro(5);
+  EXPECT_EQ(run(system, program).end, micro(36 + 3 + 5 + 1 - 4) + late);
 }
 
-// Of the GPUs of a node that begin with a copy, one sees the release last. A GPU that begins alone sees it after half
-// an interval, which the time of the command contains.
+// GPUs of a node that begin with a copy see the release in turn, in the order of their bits in reverse. A GPU that begins
+// alone sees it after half an interval, which the time of the command contains.
 TEST(Flags, GpusThatBeginWithCopiesSeeTheirReleaseInTurn) {
   machine::SystemSpec system = example_system(4);
   Program program(4);
@@ -289,7 +290,7 @@ TEST(Flags, GpusThatBeginWithCopiesSeeTheirReleaseInTurn) {
   EXPECT_EQ(run(system, program).end, micro(10 + 10));
   system.node.gpu.host.poll_interval = micro(10);
   const Result all = run(system, program);
-  EXPECT_THAT(all.rank_end, UnorderedElementsAre(micro(20), micro(20), micro(20 + 1), micro(20 + 3)));
+  EXPECT_THAT(all.rank_end, ElementsAre(micro(20 - 3), micro(20 + 1), micro(20 - 1), micro(20 + 3)));
   std::get<program::Copy>(program.queues[0].operations[0]).ranks =
       std::make_shared<const std::vector<bool>>(std::vector<bool>{false, false, true, false});
   EXPECT_EQ(run(system, program).end, micro(10 + 10));
