@@ -43,9 +43,7 @@ class Watch final : public program::Observer {
 
 // Simulates the copies of all ranks and returns when they ended. All ranks run the same program, so a rank with fewer
 // copies gets additional copies of 0 bytes. They follow its own copies and do not delay them.
-Watch watch_copies(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
-  SystemSpec node = one_node(system);
-  node.node.gpu.host.poll_interval = system.node.gpu.host.poll_interval;  // until the gate opens
+Watch watch_copies(const SystemSpec& node, const std::function<Streams(Rank)>& streams_of) {
   const auto ranks = static_cast<Rank>(node.node.gpus);
   std::vector<Streams> streams;
   std::vector<std::size_t> longest;  // by stream: largest number of copies of a rank
@@ -80,7 +78,9 @@ Watch watch_copies(const SystemSpec& system, const std::function<Streams(Rank)>&
 
 // Returns the ends of the first and of the last copy.
 Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
-  return watch_copies(system, streams_of).ends;
+  SystemSpec node = one_node(system);
+  node.node.gpu.host.poll_interval = system.node.gpu.host.poll_interval;  // for the release by the gate
+  return watch_copies(node, streams_of).ends;
 }
 
 Values both(const Ends& ends) { return {{"time", ends.last.us()}, {"first_end", ends.first.us()}}; }
@@ -256,7 +256,7 @@ Values by_host(const SystemSpec& system, const Parameters& parameters) {
   if (system.node.gpus < std::max<std::int64_t>({1, out, in_first + in}))
     throw std::invalid_argument("the system has fewer GPUs in a node");
   const double footprint = amount(parameters, "footprint_bytes") * static_cast<double>(out + in);
-  const Watch watch = watch_copies(system, [=](Rank rank) {
+  const Watch watch = watch_copies(one_node(system), [=](Rank rank) {
     const auto stream = [&](Way way) { return std::vector<Job>(all, Job{rank, bytes, way, footprint}); };
     Streams streams(2);
     if (rank < out) streams[0] = stream(Way::to_host);

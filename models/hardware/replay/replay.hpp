@@ -247,7 +247,6 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   struct Behind {
     Time turn, ready;
   };
-  static Rank look_turn(Rank place, Rank n);
   Time unseen(Rank rank, Time interval);
   Time later_released(Rank rank, Time interval) const;
   Behind behind(const program::Operation& before, Rank rank, std::uint32_t queue, const QueueState& state);
