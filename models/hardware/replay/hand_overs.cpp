@@ -38,15 +38,13 @@ Time Replay::unseen(Rank rank, Time interval) {
 
 // What the host has enqueued waits for a release, and a queue that begins with a copy polls for it. Returns how much
 // later than the mean wait, which is a part of first_command, a rank sees the release. The GPUs of a node that begin
-// with copies take the waits in turn, as in unseen(). Copies that begin together on several streams (Copy::beside) do
-// not wait longer on several GPUs than on one (benchmark copy_fork).
+// with copies take the waits in turn, as in unseen().
 Time Replay::later_released(Rank rank, Time interval) const {
   const auto begins_with_copy = [this](Rank r) {
     return std::ranges::any_of(program_.queues, [&](const program::Queue& queue) {
       const auto runs = [r](const program::Operation& operation) { return program::runs_on(operation, r); };
       const auto first = std::ranges::find_if(queue.operations, runs);
-      return !queue.by_host && first != queue.operations.end() && by_dma(r, *first) &&
-             std::get<program::Copy>(*first).beside.empty();
+      return !queue.by_host && first != queue.operations.end() && by_dma(r, *first);
     });
   };
   const Rank each = machine_.reach().gpus_per_node(), node = rank - rank % each;
@@ -56,7 +54,6 @@ Time Replay::later_released(Rank rank, Time interval) const {
     ++gpus;
     if (r < rank) ++place;
   }
-  if (!begins_with_copy(rank)) return {};
   return Time{interval.ps * (look_turn(place, gpus) + 1) / (gpus + 1) - interval.ps / 2};
 }
 
