@@ -1,6 +1,8 @@
 // Tests of copies to other nodes, and of streams whose operations a host thread enqueues one by one.
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "models/hardware/replay/fold.hpp"
 #include "tests/support/example_program.hpp"
 
@@ -259,9 +261,9 @@ TEST(HostThread, CallsDoNotOvertakeAQuery) {
 }
 
 // A command of the stream writes the flags 3 us after the ends of the copies. The next copy reads its command
-// meanwhile. The second of two GPUs waits for two thirds of the interval in which its engine looks for the release of the
-// first copy, of which the time of the command contains one half. A kernel behind the command sees the end of the copy
-// 5 us after the flag.
+// meanwhile. The second of two GPUs waits for two thirds of the interval in which its engine looks for the release of
+// the first copy, of which the time of the command contains one half. A kernel behind the command sees the end of the
+// copy 5 us after the flag.
 TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host.event_pair = micro(4);
@@ -281,8 +283,8 @@ TEST(Flags, ACommandOfTheStreamWritesTheFlagOfACopy) {
   EXPECT_EQ(run(system, program).end, micro(36 + 3 + 5 + 1 - 4) + late);
 }
 
-// GPUs of a node that begin with a copy see the release in turn, in the order of their bits in reverse. A GPU that begins
-// alone sees it after half an interval, which the time of the command contains.
+// GPUs of a node that begin with a copy see the release in turn, in the order of their bits in reverse. A GPU that
+// begins alone sees it after half an interval, which the time of the command contains.
 TEST(Flags, GpusThatBeginWithCopiesSeeTheirReleaseInTurn) {
   machine::SystemSpec system = example_system(4);
   Program program(4);
@@ -294,6 +296,25 @@ TEST(Flags, GpusThatBeginWithCopiesSeeTheirReleaseInTurn) {
   std::get<program::Copy>(program.queues[0].operations[0]).ranks =
       std::make_shared<const std::vector<bool>>(std::vector<bool>{false, false, true, false});
   EXPECT_EQ(run(system, program).end, micro(10 + 10));
+}
+
+// All GPUs copy to the next one, then to the one after it and to the third, 10 us each and 2 us apart, through a
+// switch. They begin 3 us before, 1 us after, 1 us before and 3 us after the middle of the interval, in the order of
+// the ranks. Copies that meet at a receiver share its port, so they end 1, 5, 3 and 7 us later than if all begin in the
+// middle.
+TEST(Flags, GpusThatBeginLateMeetTheCopiesOfOthers) {
+  machine::SystemSpec system = example_system(4);
+  system.node.gpu.port.copy_efficiency = 1. / 3;  // 100 GB/s, as an engine
+  Program program(4);
+  std::vector<program::Operation> copies;
+  for (Rank turn = 1; turn < 4; ++turn)
+    copies.emplace_back(copy("copy", 1e6, [turn](Rank rank) { return (rank + turn) % 4; }));
+  program.queues = {queue("main", std::move(copies))};
+  EXPECT_EQ(run(system, program).end, micro(10 + 3 * 10 + 2 * 2));
+  system.node.gpu.host.poll_interval = micro(10);
+  const Result result = run(system, program);
+  constexpr std::array later = {1, 5, 3, 7};
+  for (Rank rank = 0; rank < 4; ++rank) EXPECT_NEAR(result.rank_end[rank].us(), 44 + later[rank], 1e-3) << rank;
 }
 
 }  // namespace
