@@ -44,7 +44,7 @@ class Watch final : public program::Observer {
 
 // Returns the time in us of operations behind each other on each of the first `gpus` GPUs, until the last GPU has
 // ended.
-double together(const SystemSpec& system, std::initializer_list<std::int64_t> kinds, Rank gpus, double bytes) {
+double time_of_last(const SystemSpec& system, std::initializer_list<std::int64_t> kinds, Rank gpus, double bytes) {
   std::vector<program::Operation> operations;
   bool peers = false;
   SystemSpec node = one_node(system);
@@ -71,15 +71,15 @@ double together(const SystemSpec& system, std::initializer_list<std::int64_t> ki
 }
 
 Values behind(const SystemSpec& system, const Parameters& p) {
-  return {
-      {"time", together(system, {count(p, "first"), count(p, "second"), count(p, "third")}, 1, number(p, "bytes"))}};
+  return {{"time",
+           time_of_last(system, {count(p, "first"), count(p, "second"), count(p, "third")}, 1, number(p, "bytes"))}};
 }
 
 Values found(const SystemSpec& system, const Parameters& p) {
   const std::int64_t gpus = count(p, "gpus");
   if (gpus < 1) throw std::invalid_argument("gpus must be at least 1");
   need_gpus(system, gpus);
-  return {{"mean", together(system, {peer_copy, count(p, "second")}, static_cast<Rank>(gpus), number(p, "bytes"))}};
+  return {{"mean", time_of_last(system, {peer_copy, count(p, "second")}, static_cast<Rank>(gpus), number(p, "bytes"))}};
 }
 
 }  // namespace
