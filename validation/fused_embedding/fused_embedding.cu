@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,16 +93,17 @@ void write_header(std::FILE* csv, const CommandLine& c) {
       {"clocks_before", clocks_text(c.ranks)},
       {"units", "times in us (events of the slowest GPU, from a common gate); sizes in elements, rows and samples"},
       {"columns",
-       "X_us median, X_low_us least, X_high_us most, X_skew_us median of slowest minus fastest GPU of the repetitions; "
-       "in_flight_bytes a WG; fused_entry_us, fused_poll_us, fused_tail_us see validation/README.md"},
+       "of the repetitions: X_us median, X_mean_us mean, X_low_us least, X_high_us most, X_skew_us median of slowest "
+       "minus fastest GPU; in_flight_bytes a WG; fused_entry_us, fused_poll_us, fused_tail_us see "
+       "validation/README.md"},
   };
   for (const auto& [key, value] : lines) std::fprintf(csv, "# %s: %s\n", key, value.c_str());
   std::fprintf(csv,
                "name,gpus,tables_per_gpu,global_batch,pooling,dim,dtype,zipf,rows_per_table,bags_per_task,wgs_per_gpu,"
                "registers_fused,registers_unfused,wgs_per_sm_fused,wgs_per_sm_unfused,in_flight_bytes");
   for (const Mode mode : kModes)
-    std::fprintf(csv, ",%s_us,%s_low_us,%s_high_us,%s_skew_us", name_of(mode), name_of(mode), name_of(mode),
-                 name_of(mode));
+    for (const char* what : {"us", "mean_us", "low_us", "high_us", "skew_us"})
+      std::fprintf(csv, ",%s_%s", name_of(mode), what);
   std::fprintf(csv, ",fused_entry_us,fused_poll_us,fused_tail_us,repetitions,clocks\n");
 }
 
@@ -110,8 +112,8 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// Measures a mode and writes four cells of a CSV row: median, minimum and maximum of the times, and the skew. The cells
-// are empty if the mode could not run.
+// Measures a mode and writes five cells of a CSV row: median, mean, minimum and maximum of the times, and the skew. The
+// cells are empty if the mode could not run.
 void time_mode(Bench& bench, const CommandLine& c, Mode mode, std::FILE* csv) {
   RunOptions options;
   options.mode = mode;
@@ -120,14 +122,15 @@ void time_mode(Bench& bench, const CommandLine& c, Mode mode, std::FILE* csv) {
     options.checked_elements = i == 0 ? 16'384 : 1'024;
     const RunResult r = bench.run(options);
     if (!r.done) {
-      std::fprintf(csv, ",,,,");
+      std::fprintf(csv, ",,,,,");
       return;
     }
     if (i < c.warmups) continue;
     us.push_back(r.us);
     skew.push_back(r.skew_us);
   }
-  std::fprintf(csv, ",%.2f,%.2f,%.2f,%.2f", median(us), *std::min_element(us.begin(), us.end()),
+  const double mean = std::accumulate(us.begin(), us.end(), 0.) / double(us.size());
+  std::fprintf(csv, ",%.2f,%.2f,%.2f,%.2f,%.2f", median(us), mean, *std::min_element(us.begin(), us.end()),
                *std::max_element(us.begin(), us.end()), median(skew));
   std::printf(" %s %.2f", name_of(mode), median(us));
 }
