@@ -50,7 +50,9 @@ double time_of_last(const SystemSpec& system, std::initializer_list<std::int64_t
   SystemSpec node = one_node(system);
   for (const std::int64_t kind : kinds) {
     if (kind == none) break;
-    if (kind > local_copy) throw std::invalid_argument("an operation must be 0 to 3");
+    if (kind > local_copy)
+      throw std::invalid_argument(
+          "an operation must be 0 (none), 1 (kernel), 2 (copy to a peer) or 3 (copy within the GPU)");
     peers = peers || kind == peer_copy;
     operations.push_back(operation(node.node.gpu, gpus, kind, bytes));
   }
