@@ -25,9 +25,9 @@ struct DmaSpec {
   Time first_command;
   Time next_command;
   std::optional<Time> switch_command{};
-  // From a copy's last byte until kernels after the copy in its queue can see its end. On GPUs whose queues poll it is the
-  // mean of all moments of looks. The driver's kernel that copies within the GPU sees it local_completion after the last
-  // byte (absent: completion).
+  // From a copy's last byte until kernels after the copy in its queue can see its end. On GPUs whose queues poll, it
+  // contains the mean wait for a look. The driver's kernel that copies within the GPU sees the end local_completion
+  // after the last byte (absent: completion).
   Time completion{};
   std::optional<Time> local_completion{};
   Time flag_command{};  // from a copy's last byte until a command behind it in its queue has written a flag

@@ -72,16 +72,16 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
       const Time wait = unseen(rank, *host.poll_interval);
       return {state.end, over <= read ? state.engine_waits : over + wait - dma.first_command};
     }
-    // A copy out of the host's memory: the command before it, which its host enqueues a call earlier, polls for the end
-    // of the copy into the memory.
+    // Before a copy out of the host's memory there is a command, which the host enqueues a call earlier. This command
+    // polls for the end of the copy into the memory.
     if (comes_with_last(next) && std::holds_alternative<program::Copy>(next)) {
       const host::MemorySpec& memory = *machine_.spec().node.host_memory;
       const Time command = dma.first_command - host.event_pair;
       const Time found = first_poll(state.enqueued - host.copy_time() + command, memory.poll_interval, state.end);
       return {state.end, found + memory.hand_over - command};
     }
-    // A copy behind a command that writes a flag: the command of the copy is read when the copy before it has ended.
-    // Like other commands inside a queue it has no events around it.
+    // If a command that writes a flag is before the copy, the engine reads the copy's command when the copy before the
+    // flag has ended. Like other commands inside a queue, the copy's command has no events around it.
     if (flag_by_command(rank, queue, before)) return {state.end, state.end - dma.flag_command - host.event_pair};
     // A copy behind a copy: the engine reads the command as soon as the host has enqueued it.
     if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
