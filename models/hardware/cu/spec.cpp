@@ -58,10 +58,10 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "older one. Below 1, their tiles end at different times, so that one workgroup stores while another computes")
       .range(0.1, 1)
       .or_default();
-  d.field(
-       "progress_spread", &CuArraySpec::progress_spread,
-       "Standard deviation of the tasks that the workgroups of a persistent kernel have done, relative to their mean; "
-       "0: all workgroups do their first, second, ... tasks at the same time")
+  d.field("progress_spread", &CuArraySpec::progress_spread,
+          "Standard deviation of the time of a task of a persistent kernel that fills the links, relative to its mean. "
+          "Workgroups behind ports of the same size have done n tasks +- this value x sqrt(n); 0: they do their first, "
+          "second, ... tasks at the same time")
       .range(0, 1)
       .or_default();
   d.field("progress_window", &CuArraySpec::progress_window,

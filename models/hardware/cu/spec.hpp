@@ -43,7 +43,7 @@ struct CuArraySpec {
   // Matrix rate of a workgroup relative to that of the next older workgroup on the CU: wavefronts of older workgroups
   // issue first. 1: equal rates.
   double younger_matrix_share = 1;
-  // Standard deviation of the tasks that the workgroups of a persistent kernel have done, relative to their mean.
+  // Standard deviation of the time of a task of a persistent kernel that fills the links, relative to its mean.
   double progress_spread = 0;
   // Rounds of tasks that they are in at the same time, beyond one, relative to the rounds that they have done: 1 / sum
   // of the squared shares of the workgroups that are in each round.

@@ -282,8 +282,12 @@ ResultColumns columns(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, co
           .tables = spec.tables_per_gpu,
           .ranks = ranks,
           .gpus = build.reach().gpus_per_node(),
+          .turns = spec.order == Order::peer_by_peer || spec.order == Order::by_destination
+                       ? std::max<std::int64_t>(1, build.reach().gpus_per_node() - 1)
+                       : 1,
           .tables_per_round = static_cast<double>(workgroups * spec.bags_per_workgroup) /
                               static_cast<double>(destinations * sizes.samples_per_rank),
+          .ports = build.gpu().compute.ports,
           .progress_spread = build.gpu().compute.progress_spread};
 }
 
