@@ -51,5 +51,8 @@ if wanted traffic && [ "$gpus" -gt 1 ]; then
 fi
 if wanted symm_mem && [ "$gpus" -gt 1 ]; then
   timeout -k 5 180 python3 "$here/symm_mem.py" --gpus "$gpus" --out "$out/flux_symm_mem.csv" || failed="$failed symm_mem"
+  if [ "$gpus" = 2 ]; then
+    timeout -k 5 120 python3 "$here/symm_mem_steps.py" --out "$out/symm_mem_steps.csv" || failed="$failed symm_mem_steps"
+  fi
 fi
 finish

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/hardware/cu/occupancy.hpp"
+#include "sim/core/power.hpp"
 
 namespace moire::kernel {
 
@@ -57,7 +58,8 @@ double library_cost(const GemmShape& shape, const GemmKernel& kernel, const Tile
   const libraries::ChoiceSpec& choice = library.choice;
   const Costs costs = costs_of(shape, kernel, grid, at_once, gpu, library);
   const double loads = choice.loads * costs.loads;
-  const double memory = choice.memory * costs.memory;
+  const double idle = std::max(1., real(gpu.compute.total_cus()) / real(at_once));
+  const double memory = choice.memory * costs.memory * core::power(idle, choice.few);
   const double main_loop = std::sqrt(costs.arithmetic * costs.arithmetic + loads * loads + memory * memory);
   const double waves = real(grid.tiles()) / real(at_once);
   const double counted = std::ceil(waves) * (1 - choice.part_wave) + waves * choice.part_wave;

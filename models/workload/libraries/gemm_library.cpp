@@ -72,6 +72,11 @@ void ChoiceSpec::describe(config::Describer<ChoiceSpec>& d) {
       .range(0, 1)
       .or_default();
   d.field("memory", &ChoiceSpec::memory, "Weight of the loads from memory").or_default();
+  d.field("few", &ChoiceSpec::few,
+          "How the loads from memory grow if fewer tiles run at once than the GPU has CUs: by the CUs over these tiles "
+          "to the power of this value")
+      .range(0, 1)
+      .or_default();
   d.field("part_wave", &ChoiceSpec::part_wave,
           "How an incomplete last wave counts: 0: as a whole wave; 1: only the share that is filled")
       .range(0, 1)

@@ -46,6 +46,7 @@ struct ChoiceSpec {
   double loads = 1;       // weight of the time to load the operands from the L2
   double unshared = 0;    // fraction of a cluster's shared loads that is still counted for each of its workgroups
   double memory = 1;      // weight of the time to load the operands from memory
+  double few = 0;         // the time to load from memory grows as CUs / workgroups to this power if CUs stay idle
   double part_wave = 0;   // cost of a partial last wave. 0: that of a whole wave; 1: only the share that is filled
   double store = 1;       // weight of the time to store the tile
   Time tile;              // extra time of every tile
