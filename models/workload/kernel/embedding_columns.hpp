@@ -17,8 +17,8 @@ struct ResultColumns {
   std::int64_t gpus = 0;        // ranks of a node
   std::int64_t turns = 1;       // destinations that get all their tables one after the other
   double tables_per_round = 0;  // tables for one destination that the first, second, ... tasks of all workgroups cover
-  std::vector<std::int64_t> ports;  // of the GPU (cu::CuArraySpec)
-  double progress_spread = 0;       // of its CUs
+  std::vector<std::int64_t> ports = {};  // of the GPU (cu::CuArraySpec)
+  double progress_spread = 0;            // of its CUs
 };
 
 // Returns the mean link time of a stored byte, relative to contiguous bytes (link::StripedBytes). All workgroups begin
