@@ -15,11 +15,11 @@ void HostSpec::describe(config::Describer<HostSpec>& d) {
           "Time from a kernel reaching the head of an idle queue to the start of its first workgroup");
   d.field("queue_gap", &HostSpec::queue_gap,
           "Time from the end of an operation to the first workgroup of a kernel that is already enqueued behind it");
-  d.field("poll_interval", &HostSpec::poll_interval,
-          "Interval at which a DMA engine looks whether the kernels before a copy have ended; the looks come at any "
-          "moment "
-          "of the interval, and kernels look for the end of copies as often (dma.completion). Absent: the engine sees "
-          "the end at once")
+  d.field(
+       "poll_interval", &HostSpec::poll_interval,
+       "Interval at which a DMA engine looks whether the kernels before a copy have ended; the looks come at any "
+       "moment of the interval, and kernels look for the end of copies as often (dma.completion). Absent: the engine "
+       "sees the end at once")
       .positive();
   d.field("query", &HostSpec::query,
           "Host time of the query of a queue that finds the end of an operation: a host thread that serves several "

@@ -282,6 +282,7 @@ ResultColumns columns(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, co
           .tables = spec.tables_per_gpu,
           .ranks = ranks,
           .gpus = build.reach().gpus_per_node(),
+          // The destinations in the own node; its results for other nodes are not stores.
           .turns = spec.order == Order::peer_by_peer || spec.order == Order::by_destination
                        ? std::max<std::int64_t>(1, build.reach().gpus_per_node() - 1)
                        : 1,
