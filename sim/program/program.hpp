@@ -33,6 +33,15 @@ enum class Walk : std::uint8_t {
   in_strides,  // all by the same stride (a grid-stride loop), so they drift apart
 };
 
+// Instructions that the wavefronts of a workgroup execute per unit of work.
+struct Instructions {
+  double all = 0;         // 0: not counted
+  double with_loads = 0;  // of them, those whose time is part of the time of loads
+  double integer = 0;     // of them, integer arithmetic
+  double lone = 0;        // of them, those of one wavefront for which the others wait
+  bool operator==(const Instructions&) const = default;
+};
+
 // What a workgroup demands to advance by one unit of work. A phase that overlaps loads, stores and arithmetic (software
 // pipelining) has several demands and takes as long as the slowest demand. Amounts are bytes or FLOP per unit of work.
 struct PhaseShape {
@@ -60,7 +69,7 @@ struct PhaseShape {
   // Share of stores in the memory traffic while this phase runs. Negative: computed from the bytes of this shape.
   double mixed_stores = -1;
   double flop = 0;
-  double instructions = 0;  // wavefront instructions that the CU issues for the workgroup; 0: not counted
+  Instructions instructions;
   // Power of the arithmetic relative to dense matrix arithmetic on random data (high power lowers the clock).
   double power = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
@@ -81,13 +90,15 @@ struct PhaseShape {
   Time residence{};
   std::uint16_t out_of_step = 0;
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
-  // Three fields for phases that are not pipelined, all per unit of work. dependent_loads: number of loads (such as of
+  // Four fields for phases that are not pipelined, all per unit of work. dependent_loads: number of loads (such as of
   // row numbers) that must return one after the other before the rows can be requested. dependent_read: the bytes of
   // `read` that are loaded before the rows; all of them miss the caches. pause: time in which the workgroup requests
-  // nothing (barriers, instruction fetch).
+  // nothing (barriers, instruction fetch). row_waits: how often a wavefront waits for the first row of a batch before
+  // it requests the others.
   double dependent_loads = 0;
   double dependent_read = 0;
   Time pause{};
+  double row_waits = 0;
   std::int64_t threads = 256;       // of the workgroup
   std::int64_t active_threads = 0;  // threads that take part in the phase; 0: all
   Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)

@@ -47,6 +47,7 @@ constexpr Direction directions[] = {
     {"cu_array.progress_spread", Better::neither,
      "determines which tables of an embedding are stored at the same time, not a capacity"},
     {"cu_array.issue_per_clock", Better::more},
+    {"cu_array.integer_per_clock", Better::more},
     {"cu_array.issue_interval", Better::less},
     {"cu_array.bytes_in_flight_per_cu", Better::more},
     {"cu_array.ports", Better::neither, "an order, not a capacity"},

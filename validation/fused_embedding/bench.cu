@@ -56,6 +56,16 @@ Layout output_layout(Mode mode) {
   return mode == Mode::fused || mode == Mode::bulk_sm_copy ? Layout::sample_major : Layout::table_major;
 }
 
+// Returns the least dynamic shared memory of a WG with which an SM does not hold more than `resident` WGs, so that most
+// of the SM's memory is left to its L1; 0 if `resident` is 0.
+int filler_bytes(int resident) {
+  if (resident == 0) return 0;
+  constexpr int kReserved = 1024;  // bytes of a WG that the driver takes
+  int of_sm = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&of_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
+  return of_sm / (resident + 1) - kReserved + 256;
+}
+
 bool only_exchanges(Mode mode) { return mode == Mode::alltoall_nccl || mode == Mode::alltoall_copy; }
 
 template <typename Of>
@@ -89,7 +99,8 @@ const char* name_of(Mode mode) {
 
 bool needs_nccl(Mode mode) { return mode == Mode::bulk_nccl || mode == Mode::alltoall_nccl; }
 
-Bench::Bench(int ranks, const std::vector<Shape>& shapes) : ranks_(ranks), rank_(ranks) {
+Bench::Bench(int ranks, const std::vector<Shape>& shapes, int resident)
+    : ranks_(ranks), filler_bytes_(filler_bytes(resident)), rank_(ranks) {
   CUDA_CHECK(cudaHostAlloc(&host_flag_, 64, cudaHostAllocPortable | cudaHostAllocMapped));
   *host_flag_ = 0;
   for (int r = 0; r < ranks; ++r) {
@@ -182,6 +193,12 @@ void Bench::set_shape(const Shape& shape) {
   }
   for (int r = 0; r < ranks_; ++r) {
     CUDA_CHECK(cudaSetDevice(r));
+    // More than the 48 KiB that every kernel may have, if a filler asks for them.
+    constexpr cudaFuncAttribute kMost = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    for (const bool record : {false, true}) {
+      CUDA_CHECK(cudaFuncSetAttribute(fused(shape_, record), kMost, shared_bytes()));
+      CUDA_CHECK(cudaFuncSetAttribute(unfused(shape_, record), kMost, shared_bytes()));
+    }
     fill_tables<<<sms_ * 8, 256, 0, rank_[r].stream>>>(shape_, r, rank_[r].tables);
     CUDA_CHECK(cudaGetLastError());
   }

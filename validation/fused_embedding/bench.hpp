@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,8 +50,9 @@ struct KernelFacts {
 
 class Bench {
  public:
-  // Allocates all buffers once, each as large as the largest of `shapes` needs.
-  Bench(int ranks, const std::vector<Shape>& shapes);
+  // Allocates all buffers once, each as large as the largest of `shapes` needs. At most `resident` WGs of an embedding
+  // kernel are on an SM; 0: as many as fit.
+  Bench(int ranks, const std::vector<Shape>& shapes, int resident = 0);
   ~Bench();
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
@@ -96,11 +98,13 @@ class Bench {
   void check(const RunOptions& options);
   Gate gate(int first_word) const;
   Popularity device_popularity(int rank) const;
-  int shared_bytes() const { return shape_.bags_per_task * shape_.pooling * 4; }
+  // Dynamic shared memory of a WG: its row indices, or more, so that a SM holds fewer WGs.
+  int shared_bytes() const { return std::max(shape_.bags_per_task * shape_.pooling * 4, filler_bytes_); }
 
   Shape shape_;
   int ranks_;
   int sms_ = 0;
+  int filler_bytes_ = 0;
   uint32_t epoch_ = 0;
   uint64_t seed_ = 0;
   uint32_t* host_flag_ = nullptr;  // pinned: opens the gates

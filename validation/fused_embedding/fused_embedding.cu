@@ -25,6 +25,7 @@ struct CommandLine {
   std::vector<std::string> traced;
   int ranks = 4;
   int repetitions = 11;
+  int resident = 0;  // most WGs of an embedding kernel on an SM; 0: as many as fit
   int warmups = 3;
   bool count = false;  // launch the kernels of every point once, for a profiler
   std::string text;
@@ -50,6 +51,8 @@ CommandLine parse(int argc, char** argv) {
       c.ranks = std::atoi(value);
     } else if (value != nullptr && key == "--repetitions") {
       c.repetitions = std::atoi(value);
+    } else if (value != nullptr && key == "--resident") {
+      c.resident = std::atoi(value);
     } else if (value != nullptr && key == "--trace") {
       std::string names = value;
       for (size_t comma; (comma = names.find(',')) != std::string::npos; names.erase(0, comma + 1))
@@ -61,15 +64,17 @@ CommandLine parse(int argc, char** argv) {
   }
   if (!good || c.grid.empty()) {
     std::fprintf(stderr,
-                 "usage: %s --grid GRID.csv [--out DIR] [--gpus 1..8] [--repetitions N] [--trace NAME,NAME,...] "
-                 "[--count]\n",
+                 "usage: %s --grid GRID.csv [--out DIR] [--gpus 1..8] [--repetitions N] [--resident WGS_OF_AN_SM] "
+                 "[--trace NAME,NAME,...] [--count]\n",
                  argv[0]);
     std::exit(2);
   }
   int present = 0;
   CUDA_CHECK(cudaGetDeviceCount(&present));
-  if (c.ranks < 1 || c.ranks > kMaxRanks || c.ranks > present || c.repetitions < 1) {
-    std::fprintf(stderr, "%d GPUs asked for, %d present, 1..%d possible\n", c.ranks, present, kMaxRanks);
+  if (c.ranks < 1 || c.ranks > kMaxRanks || c.ranks > present || c.repetitions < 1 || c.resident < 0 ||
+      c.resident > 8) {
+    std::fprintf(stderr, "%d GPUs asked for, %d present, 1..%d possible; --resident %d, 0..8 possible\n", c.ranks,
+                 present, kMaxRanks, c.resident);
     std::exit(2);
   }
   return c;
@@ -172,7 +177,7 @@ int main(int argc, char** argv) {
   }
   std::vector<Shape> shapes;
   for (const Point& p : points) shapes.push_back(p.shape);
-  Bench bench(c.ranks, shapes);
+  Bench bench(c.ranks, shapes, c.resident);
   if (c.count) {
     for (const Point& point : points) {
       bench.set_shape(point.shape);

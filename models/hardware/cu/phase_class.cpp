@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/hardware/cu/instructions.hpp"
 #include "sim/core/invariant.hpp"
 #include "sim/core/power.hpp"
 
@@ -21,13 +22,6 @@ double wavefronts_of(const CuArraySpec& compute, const program::PhaseShape& shap
   return static_cast<double>(compute.wavefronts(shape.active_threads > 0 ? shape.active_threads : shape.threads));
 }
 
-// Returns the seconds per unit of work that the wavefronts need for their instructions on a CU of their own.
-double issue_time(const CuArraySpec& compute, const program::PhaseShape& shape, double clock) {
-  if (shape.instructions <= 0 || !compute.issue_interval) return 0;
-  const double each = shape.instructions / wavefronts_of(compute, shape);
-  return each * *compute.issue_interval / (compute.clock.value * clock);
-}
-
 // Returns the seconds in which a CU requests `rows` random rows.
 double request_time(const CuArraySpec& compute, double rows, double clock) {
   return compute.clocks_per_row ? rows * *compute.clocks_per_row / (compute.clock.value * clock) : 0;
@@ -44,13 +38,16 @@ double missed_by_batches(const program::PhaseShape& shape, double led, const par
   return std::clamp((latency.missed * led - shape.dependent_read) / (led - shape.dependent_read), 0.0, 1.0);
 }
 
+// Returns the bytes of a load instruction of a wavefront; the widest load has 16 B per lane.
+double load_instruction(const CuArraySpec& compute) { return static_cast<double>(compute.wavefront) * 16; }
+
 // Returns the latency of the slowest load of a batch among those of `wavefronts` wavefronts, in seconds, on an idle
 // machine. Random rows are independent loads. Of contiguous addresses, only the lines of the first load instruction are
 // independent, because the other lines arrive along with them.
 double slowest_load(const CuArraySpec& compute, const program::PhaseShape& shape, const part::Latency& latency,
                     double wavefronts) {
   if (latency.spread <= 0) return latency.mean();
-  const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load has 16 B per lane
+  const double instruction = load_instruction(compute);
   const double own = shape.in_flight.value / wavefronts_of(compute, shape);
   const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // loads that hit or miss separately
   const double lines = (shape.random_rows ? own : std::min(own, instruction)) / latency.line;
@@ -64,9 +61,10 @@ double slowest_load(const CuArraySpec& compute, const program::PhaseShape& shape
 // which the wavefront issues all its loads, and that in which the CU requests the rows of the batch. In a loaded memory
 // every line waits in a queue, and the longest of n exponentially distributed waits is about 1 + ln n times the mean.
 // Dependent loads come before the batches, with nothing else in flight; all wavefronts wait for the slowest line of
-// each of them. Instructions wait for loads and loads for instructions, so their times add up.
+// each of them. Instructions wait for loads and loads for instructions, so their times add up. `computing`: workgroups
+// of the CU that wait for its issue slots.
 Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, part::Latency latency,
-             double clock) {
+             double clock, std::uint32_t computing) {
   double single = latency.mean();
   double single_waits = 1;
   const double rows = led - shape.dependent_read;
@@ -81,6 +79,9 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   const double own = batch / wavefronts;
   const double rate =
       compute.load_per_wavefront ? compute.load_per_wavefront->value : compute.load_store_per_cu.value / wavefronts;
+  // The first row of a batch is that of one load instruction.
+  const double of_row = std::max(1.0, std::min(shape.row.value, load_instruction(compute)) / latency.line);
+  const double first_row = latency.mean() + latency.missed * latency.spread * core::logarithm(of_row);
   double waits = 1;
   if (latency.spread > 0) waits += core::logarithm(std::max(1.0, own / latency.line * latency.missed));
   const double slowest = slowest_load(compute, shape, latency, 1);
@@ -95,8 +96,12 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   const double issue = own / (rate * clock) + issue_time(compute, shape, clock) / batches_per_unit;
   const double requests = shape.row.value > 0 ? request_time(compute, batch / shape.row.value, clock) : 0;
   const double popular = batch * shape.slice_wait;
-  const double time = slowest + std::max(issue, requests) + popular + before * single + between / batches_per_unit;
-  return {led / batches_per_unit, time, waits + before * single_waits, slowest};
+  const double again = shape.row_waits / batches_per_unit;
+  const double time =
+      slowest + std::max(issue, requests) + popular + before * single + again * first_row + between / batches_per_unit;
+  waits += before * single_waits + again * (latency.spread > 0 ? 1 + core::logarithm(of_row) : 1);
+  return {led / batches_per_unit, time + wait_for_slots(compute, shape, 1 / batches_per_unit, time, clock, computing),
+          waits, slowest};
 }
 
 }  // namespace
@@ -112,7 +117,7 @@ double first_arrival(const CuArraySpec& compute, const part::Site& site, const p
   if (shape.read * shape.read_miss <= 0) return 0;
   part::Latency latency;
   for (const part::Shared* shared : site.shared()) shared->latency({shape, 0, 0, queue, 1}, latency);
-  return shape.pipelined ? latency.mean() : batches(compute, shape, shape.read, latency, 1).slowest;
+  return shape.pipelined ? latency.mean() : batches(compute, shape, shape.read, latency, 1, 1).slowest;
 }
 
 Time straggling(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
@@ -135,7 +140,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
                             part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue) {
   core::ClassSpec spec;
   const double clock = load.clock * load.beside_matrix;
-  const bool issues = shape.instructions > 0 && compute.issue_per_clock;
+  bool limited = shape.instructions.all > 0 && compute.issue_per_clock;  // by issue slots
   const double moved = shape.read + shape.write + shape.peer_write + shape.peer_read;
   if (moved > 0) {
     MOIRE_INVARIANT(shape.in_flight.value > 0, "phase '" + shape.name + "' moves data with no bytes in flight");
@@ -158,20 +163,21 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double single = latency.mean();
     const double held = held_for(shape, load.in_step);
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + held, 1, single}
-                                      : batches(compute, shape, led, latency, clock);
+                                      : batches(compute, shape, led, latency, clock, load.computing);
     // Only the queued part of the latency (Latency::stretched) grows with load. The rest is a fixed time per batch.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;
     // The time of the batches limits the rate if a batch fits into the workgroup's share of the CU's bytes in flight,
     // or if whole batches give a lower rate than this share of the bytes in flight.
     const double in_time = std::max(spec.latency * loop.waits, single);
     const bool in_batches = loop.window <= most || loop.window / loop.time <= most / in_time;
+    limited = limited && (shape.pipelined || !in_batches);  // the time of a batch contains the wait for slots
     spec.window = (in_batches ? loop.window : most) / loop.waits / led;
     // If the time of the batches does not limit the rate, the CU's bytes in flight do. There is no delay then, because
     // other workgroups of the CU use the time in which this workgroup requests nothing.
     spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
     if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
-    spec.in_turn = !shape.pipelined && shape.read > 0 && (shape.write + shape.peer_write > 0 || issues);
+    spec.in_turn = !shape.pipelined && shape.read > 0 && (shape.write + shape.peer_write > 0 || limited);
     if (load.group_in_flight > 0 && loaded > 0) {  // stores go another way
       const double most_in_flight = std::max(shape.in_flight.value, dependent_bytes(shape));
       const double of_group = std::min(1.0, most_in_flight / load.group_in_flight);
@@ -180,9 +186,9 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     }
     for (const part::Shared* shared : site.shared()) shared->use(use, spec);
   }
-  if (issues) {
+  if (limited) {
     const double rate = *compute.issue_per_clock * compute.clock.value * clock / std::max(1U, load.computing);
-    spec.bound = std::min(spec.bound, rate / shape.instructions);
+    spec.bound = std::min(spec.bound, rate / shape.instructions.all);
   }
   if (const double own = issue_time(compute, shape, clock); own > 0) spec.bound = std::min(spec.bound, 1 / own);
   if (shape.flop > 0) {

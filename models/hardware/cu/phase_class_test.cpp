@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "models/hardware/cu/instructions.hpp"
 #include "models/hardware/memory/cache.hpp"
 #include "sim/config/config.hpp"
 #include "tests/support/example_system.hpp"
@@ -168,7 +169,7 @@ TEST_F(H200, ACuRequestsARowInTwoClocks) {
   EXPECT_DOUBLE_EQ(class_of(gather(512, 8192)).bound, compute.load_store_per_cu.value);
   EXPECT_NEAR(rate_alone(*machine, class_of(gather(32, 65536))) * 1e-9, 25.3, 0.1 * 25.3);
   PhaseShape busy = gather(32, 65536);
-  busy.instructions = 1e-3;  // instructions that take less time than the requests change nothing
+  busy.instructions.all = 1e-3;  // instructions that take less time than the requests change nothing
   EXPECT_DOUBLE_EQ(class_of(busy).delay, class_of(gather(32, 65536)).delay);
 }
 
@@ -392,32 +393,45 @@ TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {
   EXPECT_NEAR(40e3 / rate * 1e9, std::pow(std::pow(600., 4) + std::pow(400., 4), 0.25), 1e-6);
 }
 
-// A CU issues 2 instructions per clock of 1 GHz. A workgroup that gathers 20 kB issues 1,000 instructions: 500 ns
-// alone, and 1,000 ns beside another one.
+// A CU issues 2 instructions per clock. Beside another workgroup, a batch waits for slots (instructions_test.cpp). The
+// slots limit what does not wait for batches.
 TEST_F(Example, IssueSlotsLimitWorkgroupsWithManyInstructions) {
   PhaseShape rows{.name = "rows",
                   .read = 20e3,
                   .flop = 1,
-                  .instructions = 1000,
+                  .instructions = {.all = 1000},
                   .pipelined = false,
                   .random_rows = true,
                   .in_flight = {20e3}};
-  CuLoad load{20e3, 1};
-  const double without = class_of(rows, load).bound;
   system.node.gpu.compute.issue_per_clock = 2;
   machine = machine::build_or_throw(system, loop);
-  const double clock = system.node.gpu.compute.clock.value;
-  EXPECT_DOUBLE_EQ(class_of(rows, load).bound, 2 * clock / 1000);
-  EXPECT_TRUE(class_of(rows, load).in_turn) << "other wavefronts issue while loads are on their way";
-  load.computing = 2;
-  EXPECT_DOUBLE_EQ(class_of(rows, load).bound, clock / 1000);
-  load.clock = 0.5;
-  EXPECT_DOUBLE_EQ(class_of(rows, load).bound, 0.5 * clock / 1000);
-  const PhaseShape sums{.name = "sums", .flop = 1, .instructions = 1000, .in_flight = {}};
+  const CuArraySpec& compute = system.node.gpu.compute;
+  const double clock = compute.clock.value;
+  const auto time = [&](std::uint32_t computing) {
+    const core::ClassSpec spec = class_of(rows, {20e3, computing});
+    return (spec.latency + spec.delay) / spec.window;
+  };
+  EXPECT_NEAR(time(2) - time(1), wait_for_slots(compute, rows, 1, time(1), 1, 2), 1e-15);
+  EXPECT_GT(time(3), time(2));
+  PhaseShape sums{.name = "sums", .flop = 1, .instructions = {.all = 1000}, .in_flight = {}};
   EXPECT_DOUBLE_EQ(class_of(sums, {0, 1}).bound, 2 * clock / 1000) << "without loads";
-  rows.instructions = 0;
-  EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 1}).bound, without);
-  EXPECT_FALSE(class_of(rows, {20e3, 1}).in_turn);
+  EXPECT_DOUBLE_EQ(class_of(sums, {0, 2}).bound, clock / 1000);
+  rows.pipelined = true;
+  rows.random_rows = false;
+  EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 2}).bound, clock / 1000);
+  EXPECT_DOUBLE_EQ(class_of(rows, CuLoad{.in_flight = 20e3, .computing = 2, .clock = 0.5}).bound, 0.5 * clock / 1000);
+}
+
+// A wavefront that requests a part of a batch when the first row is there waits one more latency.
+TEST_F(Example, ASplitBatchWaitsForItsFirstRow) {
+  PhaseShape rows{.name = "rows", .read = 20e3, .pipelined = false, .random_rows = true, .in_flight = {20e3}};
+  const auto time = [&] {
+    const core::ClassSpec spec = class_of(rows, {20e3, 0});
+    return (spec.latency + spec.delay) / spec.window;
+  };
+  const double before = time();
+  rows.row_waits = 1;
+  EXPECT_NEAR((time() - before) * 1e9, 400, 1e-6) << "the example's latency";
 }
 
 // A gather's stores follow its loads. Those of a copy are issued while the next batch is on its way.

@@ -22,7 +22,7 @@ constexpr double group_step = 128 * 1024;
 constexpr double rounding = 1e-6;
 
 // Returns whether the phase takes part in sharing the arithmetic and the issue slots of its CU.
-bool computes(const program::PhaseShape& shape) { return shape.flop > 0 || shape.instructions > 0; }
+bool computes(const program::PhaseShape& shape) { return shape.flop > 0 || shape.instructions.all > 0; }
 
 }  // namespace
 

@@ -103,6 +103,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .range(0.01, 1024)
       .example("4")
       .optional();
+  d.field("integer_per_clock", &CuArraySpec::integer_per_clock,
+          "Wavefront instructions of integer arithmetic (additions, comparisons, logic, shifts) that a CU executes per "
+          "clock; absent: only issue_per_clock limits them")
+      .range(0.01, 1024)
+      .example("2")
+      .optional();
   d.field("issue_interval", &CuArraySpec::issue_interval,
           "Clocks from an instruction of a wavefront to its next one, which mostly needs its result, for kernels that "
           "state their instructions; absent: no limit")

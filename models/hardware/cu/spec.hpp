@@ -38,8 +38,9 @@ struct CuArraySpec {
   FlopPerSecond vector_fp32;   // of the whole GPU at `clock`
   FlopPerSecond matrix_16bit;  // of the whole GPU at `clock`, for dense bf16 or fp16
   double matrix_efficiency = 1;
-  std::optional<double> issue_per_clock;  // wavefront instructions that a CU issues per clock; absent: no limit
-  std::optional<double> issue_interval;   // clocks from an instruction of a wavefront to its next one; absent: no limit
+  std::optional<double> issue_per_clock;    // wavefront instructions that a CU issues per clock; absent: no limit
+  std::optional<double> integer_per_clock;  // of them, those of integer arithmetic; absent: no limit of their own
+  std::optional<double> issue_interval;  // clocks from an instruction of a wavefront to its next one; absent: no limit
   // Matrix rate of a workgroup relative to that of the next older workgroup on the CU: wavefronts of older workgroups
   // issue first. 1: equal rates.
   double younger_matrix_share = 1;

@@ -82,6 +82,23 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .range(0, 1e6)
       .example("7")
       .or_default();
+  d.field("decode_instructions", &EmbeddingSpec::decode_instructions,
+          "Fused: instructions of one wavefront for a task that the others do not have, such as those that find the "
+          "next task")
+      .range(0, 1e6)
+      .example("236")
+      .or_default();
+  d.field("integer_share", &EmbeddingSpec::integer_share, "Share of integer arithmetic in the instructions of a task")
+      .range(0, 1)
+      .example("0.43")
+      .or_default();
+  d.field(
+       "split_batches", &EmbeddingSpec::split_batches,
+       "Data types whose compiled kernel requests a full batch of rows (in_flight) in two parts: the second one when "
+       "the first row of the batch has arrived, because instructions of both wait for one scoreboard")
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .or_default();
   d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
           "Registers per thread of the fused kernel (the communication API increases them, which lowers occupancy)")
       .range(8, 512)
@@ -236,6 +253,8 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
   const double batches = std::ceil(pooling / rows_at_once);
   shape.in_flight = Bytes{std::min(spec.in_flight.value, bags * row * pooling / batches)};
+  if (std::count(spec.split_batches.begin(), spec.split_batches.end(), spec.dtype) > 0)
+    shape.row_waits = std::floor(pooling / rows_at_once) / bags;
   shape.dependent_loads = index_loads(spec) / bags;
   shape.dependent_read = indices;
   if (spec.task_instructions + spec.load_instructions > 0) {
@@ -244,7 +263,12 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
     const double loads = batches * std::max(1.0, std::floor(spec.in_flight.value / (threads * load_bytes)));
     const double of_load =
         spec.load_instructions + addition_instructions(spec.dtype) * load_bytes / builder::bytes_of(spec.dtype);
-    shape.instructions = wavefronts_of(spec, gpu) * (spec.task_instructions + loads * of_load) / bags;
+    const double wavefronts = wavefronts_of(spec, gpu);
+    shape.instructions.with_loads = wavefronts * loads * of_load / bags;
+    shape.instructions.all = shape.instructions.with_loads + wavefronts * spec.task_instructions / bags;
+    shape.instructions.integer = spec.integer_share * shape.instructions.all;
+    if (spec.schedule == Schedule::fused)
+      shape.instructions.lone = std::min(spec.decode_instructions / bags, shape.instructions.all);
   }
   shape.pause = Time{static_cast<std::int64_t>(std::lround(static_cast<double>(spec.task_overhead.ps) / bags))};
   return shape;
@@ -275,7 +299,10 @@ program::PhaseShape of_first_task(const EmbeddingSpec& spec, const machine::GpuS
   if (gpu.compute.issue_interval) {
     const double of_bag =
         wavefronts_of(spec, gpu) * spec.task_instructions / static_cast<double>(spec.bags_per_workgroup);
-    gather.instructions = std::max(0.0, gather.instructions - of_bag);
+    program::Instructions& left = gather.instructions;
+    left.integer *= left.all > 0 ? std::max(0.0, left.all - of_bag) / left.all : 0;
+    left.all = std::max(0.0, left.all - of_bag);
+    left.lone = 0;
   }
   return gather;
 }

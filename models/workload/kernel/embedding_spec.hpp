@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/builder/builder.hpp"
@@ -34,11 +35,14 @@ struct EmbeddingSpec {
   std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup (task)
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
-  Bytes in_flight;               // largest number of bytes of rows that a workgroup has requested at a time
-  Time start_up;                 // from the start of a workgroup of the first wave to its first task
-  Time task_overhead;            // part of a task in which its workgroup requests nothing
-  double task_instructions = 0;  // of a wavefront for a task, without those that load and add rows
-  double load_instructions = 0;  // of a wavefront for a load of rows (16 bytes a thread), without the additions
+  std::vector<builder::DataType> split_batches;  // data types whose kernel requests a full batch in two parts
+  Bytes in_flight;                 // largest number of bytes of rows that a workgroup has requested at a time
+  Time start_up;                   // from the start of a workgroup of the first wave to its first task
+  Time task_overhead;              // part of a task in which its workgroup requests nothing
+  double task_instructions = 0;    // of a wavefront for a task, without those that load and add rows
+  double decode_instructions = 0;  // of one wavefront for a task of the fused kernel that the others do not have
+  double integer_share = 0;        // of these instructions
+  double load_instructions = 0;    // of a wavefront for a load of rows (16 bytes a thread), without the additions
   // Keys of the fused kernel:
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;

@@ -581,17 +581,46 @@ TEST(GatherShape, CountsTheInstructionsOfATask) {
   spec.pooling = 16;
   spec.bags_per_workgroup = 8;
   spec.in_flight = Bytes{32768};
-  EXPECT_EQ(gather_shape(spec, gpu, "gather", {}).instructions, 0);
+  EXPECT_EQ(gather_shape(spec, gpu, "gather", {}).instructions.all, 0);
   spec.task_instructions = 217;
   spec.load_instructions = 7;
-  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions, 390.2, 0.02 * 390.2) << "8 wavefronts, 8 vectors";
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions.all, 390.2, 0.02 * 390.2) << "8 wavefronts, 8 vectors";
   spec.bags_per_workgroup = 16;
   spec.dtype = builder::DataType::bf16;
-  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions * 2, 585.5, 0.02 * 585.5);
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions.all * 2, 585.5, 0.02 * 585.5);
   spec.dtype = builder::DataType::fp16;
-  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions * 2, 713.5, 0.02 * 713.5);
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions.all * 2, 713.5, 0.02 * 713.5);
   spec.pooling = 1;  // the other loads of the batch are masked
-  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions * 2, 488.4, 0.06 * 488.4);
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).instructions.all * 2, 488.4, 0.06 * 488.4);
+}
+
+// One wavefront of the fused kernel finds the next task. Full batches of some compiled kernels have two parts.
+TEST(GatherShape, KnowsTheCompiledKernel) {
+  machine::GpuSpec gpu = machine::example_gpu();
+  gpu.compute.wavefront = 32;
+  gpu.compute.issue_interval = 4.5;
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  spec.dim = 128;
+  spec.threads = 256;
+  spec.pooling = 20;
+  spec.bags_per_workgroup = 8;
+  spec.in_flight = Bytes{32768};
+  spec.task_instructions = 98;
+  spec.load_instructions = 7;
+  spec.integer_share = 0.4;
+  spec.decode_instructions = 236;
+  const program::Instructions fused = gather_shape(spec, gpu, "gather", {}).instructions;
+  EXPECT_DOUBLE_EQ(fused.with_loads * 8, 8 * 3 * 8 * (7 + 4)) << "8 wavefronts, 3 batches of 8 loads";
+  EXPECT_DOUBLE_EQ(fused.all * 8, 8 * (98 + 3 * 8 * (7 + 4)));
+  EXPECT_DOUBLE_EQ(fused.integer, 0.4 * fused.all);
+  EXPECT_DOUBLE_EQ(fused.lone * 8, 236);
+  const program::Instructions first = of_first_task(spec, gpu, gather_shape(spec, gpu, "gather", {})).instructions;
+  EXPECT_EQ(first.lone, 0);
+  spec.schedule = Schedule::unfused_kernel;
+  EXPECT_EQ(gather_shape(spec, gpu, "gather", {}).instructions.lone, 0);
+  EXPECT_EQ(gather_shape(spec, gpu, "gather", {}).row_waits, 0);
+  spec.split_batches = {builder::DataType::fp32};
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).row_waits * 8, 2) << "the last 4 of 20 rows are no full batch";
 }
 
 TEST(GatherShape, RowNumbersComeBeforeRows) {

@@ -103,7 +103,7 @@ program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch, double
   shape.pipelined = false;  // a thread loads its parts, waits for them and stores their sum
   shape.in_flight = Bytes{real(threads) * sum_bytes * real(launch.kernel.split)};
   shape.threads = threads;
-  shape.instructions =
+  shape.instructions.all =
       (reduction_instructions * real(workgroups * threads) + reduction_instructions_of_element * elements) / wavefront;
   program::Kernel kernel;
   kernel.resources = {threads, 32, Bytes{}, 1};

@@ -237,7 +237,7 @@ class Compiler {
     shape.read = demand(work.read, "read");
     shape.write = demand(work.write, "write");
     shape.flop = demand(work.flop, "flop");
-    shape.instructions = demand(work.instructions, "instructions");
+    shape.instructions.all = demand(work.instructions, "instructions");
     shape.peer_read = demand(work.peer_read, "peer_read");
     shape.peer_write = demand(work.peer_write, "peer_write");
     shape.unit = arithmetic(work.unit);

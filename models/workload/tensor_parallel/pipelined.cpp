@@ -121,7 +121,7 @@ void append_sum(builder::Builder& build, const kernel::GemmSpec& part) {
   shape.pipelined = false;
   shape.threads = sum_threads;
   shape.in_flight = Bytes{own * std::min(parts, parts_at_once)};
-  shape.instructions = (instructions_of_sum + instructions_of_part * parts) * static_cast<double>(sum_threads) /
+  shape.instructions.all = (instructions_of_sum + instructions_of_part * parts) * static_cast<double>(sum_threads) /
                        static_cast<double>(build.gpu().compute.wavefront);
   shape.pause = Time::from_seconds(sum_clocks / build.gpu().compute.clock.value);
   program::Kernel kernel;

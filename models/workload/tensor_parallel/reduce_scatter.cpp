@@ -93,7 +93,7 @@ program::PhaseShape sum_shape(const builder::Builder& build, const char* name, s
   shape.pipelined = false;
   shape.in_flight = Bytes{static_cast<double>(threads) * bytes_per_load * shape.read};
   const double load = static_cast<double>(build.gpu().compute.wavefront) * bytes_per_load;
-  shape.instructions = sum_instructions * std::ceil(shape.read / parts_of_a_loop) / load;
+  shape.instructions.all = sum_instructions * std::ceil(shape.read / parts_of_a_loop) / load;
   return shape;
 }
 

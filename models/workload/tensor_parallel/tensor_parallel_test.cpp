@@ -268,7 +268,7 @@ TEST(GemmReduceScatter, AddsUpPartsByInstructions) {
       const Built built = stored(system, product);
       const program::PhaseShape& sum = kernel_of(built, 1).shapes[1];
       EXPECT_DOUBLE_EQ(sum.read, ranks);
-      EXPECT_DOUBLE_EQ(sum.instructions,
+      EXPECT_DOUBLE_EQ(sum.instructions.all,
                        (ranks > 8 ? 2 : 1) * 227. / (static_cast<double>(system.node.gpu.compute.wavefront) * 16));
       // In the order in which parts were stored, a cache that is a little too small has lost all of them.
       EXPECT_EQ(sum.read_miss, share < 1 ? 1 : 0);
