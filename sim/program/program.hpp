@@ -69,7 +69,7 @@ struct PhaseShape {
   // Share of stores in the memory traffic while this phase runs. Negative: computed from the bytes of this shape.
   double mixed_stores = -1;
   double flop = 0;
-  Instructions instructions;
+  Instructions instructions{};
   // Power of the arithmetic relative to dense matrix arithmetic on random data (high power lowers the clock).
   double power = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
