@@ -139,7 +139,8 @@ EmbeddingSizes::EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks)
 
 std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const libraries::EquippedSystem& system) {
   const std::int64_t ranks = system.ranks();
-  if (ranks < 2)
+  const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
+  if (exchanges && ranks < 2)
     return config::Problem{"an All-to-All needs at least 2 ranks", "raise system.nodes or system.node.gpus"};
   if (spec.global_batch % ranks != 0) {
     return config::Problem{
@@ -163,7 +164,6 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
                     slices, flags, most_flags),
         "raise slice_vectors or use fewer ranks"};
   }
-  const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
   if (exchanges && spec.engine == collective::Engine::cu && !spec.library && !system.software.library) {
     return config::Problem{"the bulk-synchronous schedule needs a collective library",
                            "write library: ../libraries/rccl.yaml here or in the system, or engine: dma inside a node"};

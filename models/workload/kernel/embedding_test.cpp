@@ -42,10 +42,10 @@ std::vector<Case> cases() {
     std::int64_t gpus, nodes;
     link::Wiring wiring;
   };
-  const std::vector<Place> places{{4, 1, link::Wiring::nvswitch}, {2, 1, link::Wiring::full_mesh},
-                                  {1, 2, link::Wiring::none},     {1, 4, link::Wiring::none},
-                                  {2, 2, link::Wiring::nvswitch}, {4, 2, link::Wiring::full_mesh},
-                                  {2, 4, link::Wiring::nvswitch}, {4, 1, link::Wiring::none}};
+  const std::vector<Place> places{
+      {4, 1, link::Wiring::nvswitch}, {2, 1, link::Wiring::full_mesh}, {1, 2, link::Wiring::none},
+      {1, 4, link::Wiring::none},     {2, 2, link::Wiring::nvswitch},  {4, 2, link::Wiring::full_mesh},
+      {2, 4, link::Wiring::nvswitch}, {4, 1, link::Wiring::none},      {1, 1, link::Wiring::none}};
   struct Size {
     std::int64_t tables, samples, bags, slice;
   };
@@ -730,6 +730,11 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   EXPECT_THAT(check_embedding(bad, system)->str(),
               HasSubstr("tables of 102.4 GB per GPU do not fit into its memory of 10.0 GB"));
   EXPECT_THAT(check_embedding(good, example_equipped(1))->str(), HasSubstr("at least 2 ranks"));
+  for (const Schedule schedule : {Schedule::fused, Schedule::unfused_kernel}) {
+    EmbeddingSpec alone = good;
+    alone.schedule = schedule;
+    EXPECT_EQ(check_embedding(alone, example_equipped(1)), std::nullopt) << "a lone GPU keeps its results";
+  }
 }
 
 TEST(Embedding, TakesItsKeysFromTheHeaderOfATrace) {
