@@ -177,7 +177,9 @@ TEST(BuildProgram, ChecksAgainstTheMachineComeWithTheRemedy) {
   odd.replace(odd.find("64"), 2, "63");
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + odd + "\n"),
               HasSubstr("program.yaml:3:29: global_batch 63 cannot be divided evenly among 2 ranks; use 64"));
-  EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + embedding + "\n", example_equipped(1)),
+  std::string exchange = embedding;
+  exchange.replace(exchange.find("fused"), 5, "all_to_all");
+  EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + exchange + "\n", example_equipped(1)),
               HasSubstr("program.yaml:3:29: an All-to-All needs at least 2 ranks"));
 }
 
