@@ -63,7 +63,7 @@ int filler_bytes(int resident) {
   constexpr int kReserved = 1024;  // bytes of a WG that the driver takes
   int of_sm = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&of_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
-  return of_sm / (resident + 1) - kReserved + 256;
+  return of_sm / (resident + 1) - kReserved + 1;
 }
 
 bool only_exchanges(Mode mode) { return mode == Mode::alltoall_nccl || mode == Mode::alltoall_copy; }

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <vector>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "models/hardware/machine/machine.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/csv_table.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::cu {
@@ -71,27 +73,35 @@ TEST_F(Slots, InstructionsOfLoadsTakeNoTimeOfTheirOwn) {
   EXPECT_DOUBLE_EQ(issue_time(compute, shape, 0.5) * 1e9, 800 / 8 * 4.5 * 2);
 }
 
-// Measured: tasks of one row a vector of the unfused embedding kernel, from the times of 8,192 and 4,096 of them on an
-// SM with one to five workgroups (validation/h200/operator_resident.csv). 218 ns pass between two tasks.
+// Measured: tasks of one row a vector of the unfused embedding kernel with one to five workgroups on an SM. The time of
+// a task follows from the times of 8,192 and of 4,096 of them, and contains the start of its workgroup.
 TEST(H200Slots, TasksBesideOthersTakeLongerByTheirInstructions) {
   config::Diagnostics diagnostics;
-  const auto root =
-      config::load(std::filesystem::path(support::source_dir()) / "configs/systems/4xh200.yaml", {}, diagnostics);
+  const auto root = config::load(support::source_dir() + "/configs/systems/4xh200.yaml", {}, diagnostics);
   const auto system = config::parse<machine::SystemSpec>(*root, diagnostics);
   ASSERT_TRUE(system && diagnostics.ok()) << diagnostics.str();
   const CuArraySpec& compute = system->node.gpu.compute;
-  const auto task = [](double of_load) {
-    const double all = 8 * (217 + 8 * of_load);  // 8 wavefronts, 8 loads
-    return program::PhaseShape{.name = "task", .instructions = {.all = all, .integer = 0.43 * all}, .in_flight = {}};
+  std::map<std::pair<std::string, int>, std::map<std::string, double>> times;  // [data type, workgroups][batch] in us
+  for (const support::CsvRow& row : support::csv_table("validation/h200/operator_resident.csv")) {
+    if (row.at("pooling") != "1") continue;
+    const int workgroups = std::stoi(row.at("wgs_per_sm_unfused"));
+    times[{row.at("dtype"), workgroups}][row.at("global_batch")] = std::stod(row.at("unfused_kernel_us"));
+  }
+  const std::map<std::string, double> additions = {{"fp32", 4}, {"bf16", 16}, {"fp16", 24}};  // of a load
+  const auto task = [&](const std::pair<std::string, int>& of) {
+    const double tasks_of_a_place = 4096. / 132 / of.second;
+    return (times[of].at("8192") - times[of].at("4096")) / tasks_of_a_place;
   };
-  const std::vector<std::pair<double, std::vector<double>>> measured = {
-      {7 + 4, {1.82, 1.86, 2.05, 2.26, 2.37}}, {7 + 16, {1.79, 1.98, 2.14, 2.46}}, {7 + 24, {1.81, 2.01, 2.30, 2.65}}};
-  for (const auto& [of_load, times] : measured) {
-    for (std::uint32_t workgroups = 2; workgroups <= times.size(); ++workgroups) {
-      const double alone = times[0] - 0.218;
-      const double wait = wait_for_slots(compute, task(of_load), 1, alone * 1e-6, 1, workgroups) * 1e6;
-      EXPECT_NEAR(times[0] + wait, times[workgroups - 1], 0.04 * times[workgroups - 1]) << of_load << " " << workgroups;
-    }
+  EXPECT_EQ(times.size(), 13);
+  for (const auto& [of, unused] : times) {
+    const auto& [dtype, workgroups] = of;
+    const double all = 8 * (217 + 8 * (7 + additions.at(dtype)));  // 8 wavefronts, 8 loads
+    const program::PhaseShape shape{
+        .name = "task", .instructions = {.all = all, .integer = 0.43 * all}, .in_flight = {}};
+    const double alone = task({dtype, 1});
+    const double loop = alone * 1e-6 - compute.slot_refill.seconds();
+    const double wait = wait_for_slots(compute, shape, 1, loop, 1, static_cast<std::uint32_t>(workgroups)) * 1e6;
+    EXPECT_NEAR(alone + wait, task(of), 0.05 * task(of)) << dtype << ", " << workgroups;
   }
 }
 

@@ -79,7 +79,7 @@ Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, doubl
   const double own = batch / wavefronts;
   const double rate =
       compute.load_per_wavefront ? compute.load_per_wavefront->value : compute.load_store_per_cu.value / wavefronts;
-  // The first row of a batch is that of one load instruction.
+  // A wavefront that waits for its first row waits for those lines of it that its first load instruction requests.
   const double of_row = std::max(1.0, std::min(shape.row.value, load_instruction(compute)) / latency.line);
   const double first_row = latency.mean() + latency.missed * latency.spread * core::logarithm(of_row);
   double waits = 1;

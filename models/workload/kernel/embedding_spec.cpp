@@ -13,6 +13,10 @@ namespace moire::kernel {
 namespace {
 constexpr double most_flags = 1e9;  // largest number of flags; the simulator needs about 12 GB for so many
 constexpr double load_bytes = 16;   // bytes of one thread's widest load
+
+double wavefronts_of(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
+  return static_cast<double>(gpu.compute.wavefronts(spec.threads));
+}
 }  // namespace
 
 void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
@@ -84,7 +88,7 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .or_default();
   d.field("decode_instructions", &EmbeddingSpec::decode_instructions,
           "Fused: instructions of one wavefront for a task that the others do not have, such as those that find the "
-          "next task")
+          "next task; task_instructions, the mean of all wavefronts, includes them")
       .range(0, 1e6)
       .example("236")
       .or_default();
@@ -153,6 +157,13 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
                            fmt::format("use {}", (spec.slice_vectors + spec.bags_per_workgroup - 1) /
                                                      spec.bags_per_workgroup * spec.bags_per_workgroup)};
   }
+  // task_instructions is the mean over the wavefronts, so all of them together include those of the decoding one.
+  const double of_task = spec.task_instructions * wavefronts_of(spec, system.node.gpu);
+  if (spec.schedule == Schedule::fused && spec.task_instructions > 0 && spec.decode_instructions > of_task) {
+    return config::Problem{fmt::format("decode_instructions {:g} are more than those of all wavefronts of a task, {:g}",
+                                       spec.decode_instructions, of_task),
+                           fmt::format("use {:g} or less, or raise task_instructions or threads", of_task)};
+  }
   // For each pair of ranks, the fused kernel has one ready flag and one counter per slice.
   const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
   const double slices = std::ceil(static_cast<double>(sizes.tasks_per_rank * spec.bags_per_workgroup) /
@@ -189,10 +200,6 @@ namespace {
 double index_loads(const EmbeddingSpec& spec) {
   const double bytes = static_cast<double>(spec.bags_per_workgroup * spec.pooling) * spec.index_bytes.value;
   return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
-}
-
-double wavefronts_of(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
-  return static_cast<double>(gpu.compute.wavefronts(spec.threads));
 }
 
 // Returns the number of instructions that add an element to an fp32 sum: the addition, one more that turns bf16 into
@@ -267,8 +274,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
     shape.instructions.with_loads = wavefronts * loads * of_load / bags;
     shape.instructions.all = shape.instructions.with_loads + wavefronts * spec.task_instructions / bags;
     shape.instructions.integer = spec.integer_share * shape.instructions.all;
-    if (spec.schedule == Schedule::fused)
-      shape.instructions.lone = std::min(spec.decode_instructions / bags, shape.instructions.all);
+    if (spec.schedule == Schedule::fused) shape.instructions.lone = spec.decode_instructions / bags;
   }
   shape.pause = Time{static_cast<std::int64_t>(std::lround(static_cast<double>(spec.task_overhead.ps) / bags))};
   return shape;

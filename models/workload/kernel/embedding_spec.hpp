@@ -41,8 +41,8 @@ struct EmbeddingSpec {
   Time task_overhead;              // part of a task in which its workgroup requests nothing
   double task_instructions = 0;    // of a wavefront for a task, without those that load and add rows
   double decode_instructions = 0;  // of one wavefront for a task of the fused kernel that the others do not have
-  double integer_share = 0;        // of these instructions
   double load_instructions = 0;    // of a wavefront for a load of rows (16 bytes a thread), without the additions
+  double integer_share = 0;        // share of integer arithmetic in the instructions of a task, additions included
   // Keys of the fused kernel:
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;

@@ -569,18 +569,21 @@ TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
   EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).in_flight.value, 1000);
 }
 
-// 8 bags of 20 rows have 1,280 B of row numbers of 8 B, which take one load of 256 threads; bags of 500 rows take
-// eight.
-// The numbers that a profiler counted on an H200 (validation/h200/instructions.csv).
-TEST(GatherShape, CountsTheInstructionsOfATask) {
-  machine::GpuSpec gpu = machine::example_gpu();
-  gpu.compute.wavefront = 32;
+// The kernel of validation/fused_embedding for rows of 512 B: tasks of 8 vectors, batches of 8 loads.
+EmbeddingSpec compiled_spec() {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   spec.dim = 128;
   spec.threads = 256;
   spec.pooling = 16;
-  spec.bags_per_workgroup = 8;
   spec.in_flight = Bytes{32768};
+  return spec;
+}
+
+// The numbers that a profiler counted on an H200 (validation/h200/instructions.csv).
+TEST(GatherShape, CountsTheInstructionsOfATask) {
+  machine::GpuSpec gpu = machine::example_gpu();
+  gpu.compute.wavefront = 32;
+  EmbeddingSpec spec = compiled_spec();
   EXPECT_EQ(gather_shape(spec, gpu, "gather", {}).instructions.all, 0);
   spec.task_instructions = 217;
   spec.load_instructions = 7;
@@ -599,12 +602,8 @@ TEST(GatherShape, KnowsTheCompiledKernel) {
   machine::GpuSpec gpu = machine::example_gpu();
   gpu.compute.wavefront = 32;
   gpu.compute.issue_interval = 4.5;
-  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
-  spec.dim = 128;
-  spec.threads = 256;
+  EmbeddingSpec spec = compiled_spec();
   spec.pooling = 20;
-  spec.bags_per_workgroup = 8;
-  spec.in_flight = Bytes{32768};
   spec.task_instructions = 98;
   spec.load_instructions = 7;
   spec.integer_share = 0.4;
@@ -623,6 +622,8 @@ TEST(GatherShape, KnowsTheCompiledKernel) {
   EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).row_waits * 8, 2) << "the last 4 of 20 rows are no full batch";
 }
 
+// 8 bags of 20 rows have 1,280 B of row numbers of 8 B, which take one load of 256 threads; bags of 500 rows take
+// eight.
 TEST(GatherShape, RowNumbersComeBeforeRows) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   const machine::GpuSpec gpu = machine::example_gpu();
@@ -720,6 +721,11 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   bad = good;
   bad.slice_vectors = 12;
   EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("12 is not a multiple of bags_per_workgroup 8; use 16"));
+  bad = good;
+  bad.schedule = Schedule::fused;
+  bad.task_instructions = 10;
+  bad.decode_instructions = 1000;
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("decode_instructions 1000 are more than those of all"));
   bad = good;
   bad.library.reset();
   EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("needs a collective library"));
