@@ -100,13 +100,13 @@ void append_spin(builder::Builder& build) {
 // and 8 parts on an H200 (2026-11-29), and 54 registers; a workgroup has 128 threads. A workgroup needs more time than
 // for these instructions and its loads, probably because it fetches each instruction only once. sum_clocks is this
 // time, fitted to sums of 4 parts of 4096 x 8192 elements. The first workgroups of a CU wait for all of this code:
-// sums of 16 and 64 rows of 8192 elements take 3.1 us longer than the rest of the model says (the memory's latency
-// deducted), traces/h200x2/symm_mem_steps.csv.
+// sums of 16 and 64 rows of 8192 elements take 3.1 us longer than the rest of the model says
+// (traces/h200x2/symm_mem_steps.csv), the time of nine loads from memory one after the other.
 constexpr std::int64_t sum_threads = 128, sum_registers = 54;
 constexpr double elements_per_thread = 4, parts_at_once = 4;
 constexpr double instructions_of_sum = 240, instructions_of_part = 20;
 constexpr double sum_clocks = 1190;
-constexpr Time sum_fetch{3'100'000};  // ps
+constexpr std::int64_t loads_of_code = 9;
 
 void append_sum(builder::Builder& build, const kernel::GemmSpec& part) {
   const double parts = build.ranks(), element = builder::bytes_of(part.dtype);
@@ -129,7 +129,8 @@ void append_sum(builder::Builder& build, const kernel::GemmSpec& part) {
   kernel.resources = {.threads = sum_threads, .registers_per_thread = sum_registers, .lds = {}};
   kernel.shapes = {shape};
   kernel.body = std::make_shared<kernel::SharesBody>(result / own, 1,
-                                                     builder::resident_workgroups(build, kernel.resources), sum_fetch);
+                                                     builder::resident_workgroups(build, kernel.resources),
+                                                     build.gpu().hbm.unloaded_latency * loads_of_code);
   build.queue.operations.emplace_back(std::move(kernel));
 }
 
