@@ -94,7 +94,8 @@ const std::vector<MetricInfo>& metric_infos() {
         {"time_us", "Time from enqueueing the first operation to the end of the last rank"},
         {"between_events_us",
          "Time that two events around a program that is already enqueued would show: from the first workgroup or copy "
-         "to the last end, plus host.event_pair if a kernel comes first"},
+         "(of a queue that begins with a kernel: from this kernel's first workgroup) to the last end, plus "
+         "host.event_pair if a kernel comes first"},
         {"repeated_us",
          "Time of each repetition if the program is enqueued repeatedly, as nccl-tests does: from the first workgroup "
          "or copy to the last end, plus host.queue_gap; at least host.enqueue for each operation"},

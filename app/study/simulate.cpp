@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/study/collectives.hpp"
+#include "app/study/events.hpp"
 #include "app/study/operating.hpp"
 #include "app/study/told.hpp"
 #include "models/hardware/machine/machine.hpp"
@@ -139,39 +140,6 @@ void add_rank_times(const replay::Result& result, const PreparedRun& run, const 
   }
 }
 
-struct Begin {
-  Time time = Time::max();
-  bool kernel = false;
-};
-// Returns the begin of the first workgroup or copy. The time for enqueueing and launching it comes before.
-Begin first_begin(const replay::Result& result) {
-  Begin first;
-  for (const replay::OperationTimes& operation : result.operations) {
-    const bool is_kernel = operation.first_workgroup != Time::max();
-    const Time begin = is_kernel ? operation.first_workgroup : operation.begin;
-    if (begin < first.time) first = {begin, is_kernel};
-  }
-  return first;
-}
-
-// Returns the time that two events would show, one recorded in the queue before the program and one after it. It does
-// not contain the time in which the host enqueues the program, because the GPU records the events.
-Time between_events(const replay::Result& result, const host::HostSpec& host) {
-  const Begin first = first_begin(result);
-  return result.end - first.time + (first.kernel ? host.event_pair : Time{});
-}
-
-// Returns the period of a program that is repeated. The host enqueues the next repetitions while one runs, so
-// enqueueing matters only if it takes longer than running. Operations of queues that a host thread drives (by_host) do
-// not count, because they are not enqueued ahead of time.
-Time repeated(const replay::Result& result, const program::Program& program, const host::HostSpec& host) {
-  const Begin first = first_begin(result);
-  std::size_t ahead = 0;
-  for (const program::Queue& queue : program.queues) ahead += queue.by_host ? 0 : queue.operations.size();
-  const Time enqueued = host.enqueue * static_cast<std::int64_t>(ahead);
-  return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
-}
-
 // Adds the metrics of all parts of the machine: first the traffic of all parts, then their utilization.
 void add_parts(const replay::Result& result, const machine::Machine& machine, std::vector<Metric>& metrics) {
   const auto add = [&metrics](const std::vector<part::MetricInfo>& infos, const std::vector<double>& values,
@@ -195,7 +163,7 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
-  metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
+  metrics.push_back({"between_events_us", microseconds(between_events(result, *run.program, machine.gpu().host))});
   metrics.push_back({"repeated_us", microseconds(repeated(result, *run.program, machine.gpu().host))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
   metrics.push_back({"rank_min_us", microseconds(first)});

@@ -1,0 +1,87 @@
+#include "app/study/events.hpp"
+
+#include <gtest/gtest.h>
+
+namespace moire::study {
+namespace {
+
+Time us(double time) { return Time::from_us(time); }
+
+replay::OperationTimes copied(double begin, double end) {
+  replay::OperationTimes times;
+  times.begin = us(begin);
+  times.end = us(end);
+  return times;
+}
+
+// The launch of a kernel takes 3 us, then its first workgroup begins.
+replay::OperationTimes computed(double begin, double end) {
+  replay::OperationTimes times = copied(begin, end);
+  times.first_workgroup = us(begin + 3);
+  return times;
+}
+
+program::Queue queue_of(std::vector<program::Operation> operations, std::uint32_t stream_of = program::no_queue) {
+  program::Queue queue;
+  queue.operations = std::move(operations);
+  queue.stream_of = stream_of;
+  return queue;
+}
+
+// Two events add 4 us to a kernel, a kernel begins 2 us after the end of another one, and the host enqueues an
+// operation in 5 us.
+struct Events : testing::Test {
+  Events() {
+    host.event_pair = us(4);
+    host.queue_gap = us(2);
+    host.enqueue = us(5);
+    result.end = us(101);
+  }
+  double between() const { return between_events(result, program, host).us(); }
+  double period() const { return repeated(result, program, host).us(); }
+
+  host::HostSpec host;
+  program::Program program{2};
+  replay::Result result;
+};
+
+TEST_F(Events, ShowAKernelFromItsFirstWorkgroupOn) {
+  program.queues = {queue_of({program::Kernel{}, program::Copy{}})};
+  result.operations = {computed(1, 50), copied(50, 101)};
+  EXPECT_EQ(between(), 101 - 4 + 4);
+  EXPECT_EQ(period(), 101 - 4 + 2);
+}
+
+TEST_F(Events, ShowACopyFromItsBeginOn) {
+  program.queues = {queue_of({program::Copy{}, program::Kernel{}})};
+  result.operations = {copied(1, 50), computed(50, 101)};
+  EXPECT_EQ(between(), 100);
+  EXPECT_EQ(period(), 100);
+}
+
+// A stream's copy that begins while the kernel is still launched does not end the wait of the first event.
+TEST_F(Events, OfAQueueThatBeginsWithAKernelDoNotSeeItsStreams) {
+  program.queues = {queue_of({program::Kernel{}}), queue_of({program::Copy{}}, 0)};
+  result.operations = {computed(1, 101), copied(2, 60)};
+  EXPECT_EQ(between(), 101 - 4 + 4);
+  program.queues[0] = queue_of({program::Signal{}, program::Kernel{}});
+  result.operations.insert(result.operations.begin(), copied(2, 2));
+  EXPECT_EQ(between(), 99) << "a queue that first releases its streams has the time of the first of all";
+}
+
+TEST_F(Events, OfTwoQueuesShowTheFirstThatBegins) {
+  program.queues = {queue_of({program::Kernel{}}), queue_of({program::Copy{}})};
+  result.operations = {computed(1, 101), copied(2, 60)};
+  EXPECT_EQ(between(), 99);
+}
+
+TEST_F(Events, ARepetitionWaitsForTheHost) {
+  program.queues = {queue_of(std::vector<program::Operation>(30, program::Copy{}))};
+  result.operations.assign(30, copied(1, 101));
+  EXPECT_EQ(period(), 150);
+  program.queues[0].by_host = true;
+  EXPECT_EQ(period(), 100);
+}
+
+}  // namespace
+}  // namespace moire::study
