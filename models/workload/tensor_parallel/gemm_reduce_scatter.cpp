@@ -91,12 +91,13 @@ class GemmBody final : public program::KernelBody {
     phase.shape = main_loop;
     phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
   }
-  // With store_beside, the share of a piece that fits into the store buffer is stored while the next main loop runs.
-  // The workgroup waits for the store of the rest.
+  // A workgroup stores the pieces of a tile, which go to different owners, at the same time, and waits for the last one;
+  // its fence waits for all. With store_beside, the share of a piece that fits into the store buffer is stored while
+  // the next main loop runs, and the workgroup waits for the store of the rest.
   void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t step, Phase& phase) const {
     const Piece* const own = piece(tile, beside() ? step / 2 : step);
     if (own == nullptr) return;
-    phase.posted = beside() && step % 2 == 1;
+    phase.posted = beside() ? step % 2 == 1 : piece(tile, step + 1) != nullptr;
     const bool adds = terms_.mover == Mover::add;
     const bool here = stays(rank, own->owner);
     phase.kind = Phase::Kind::work;
