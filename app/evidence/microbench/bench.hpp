@@ -28,6 +28,7 @@ std::vector<Benchmark> memory_benchmarks();
 std::vector<Benchmark> loaded_latency_benchmarks();
 std::vector<Benchmark> rate_benchmarks();
 std::vector<Benchmark> peer_benchmarks();
+std::vector<Benchmark> epilogue_benchmarks();
 std::vector<Benchmark> fence_benchmarks();
 std::vector<Benchmark> copy_benchmarks();
 std::vector<Benchmark> behind_benchmarks();

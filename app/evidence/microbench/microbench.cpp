@@ -79,11 +79,6 @@ std::vector<Benchmark> facts() {
        {{"footprint_bytes", "way", "wgs", "region_bytes"}},
        {{"read_bandwidth", "GB/s"}, {"incoming_bandwidth", "GB/s"}},
        {}},
-      {"peer_epilogue",
-       "Tiles that workgroups store from shared memory between spins, as a fused product does.",
-       {{"remote", "senders", "wgs", "spin_us", "wait"}},
-       {{"over_spin", "ns"}, {"over_spin_slowest", "ns"}},
-       {}},
       {"peer_add",
        "Tiles that workgroups add from shared memory between spins; the models take their cost from the hardware file.",
        {{"remote", "senders", "wgs", "spin_us", "wait"}},
@@ -159,8 +154,8 @@ std::vector<Benchmark> facts() {
 std::vector<Benchmark> join() {
   std::vector<Benchmark> all = facts();
   for (auto part : {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks,
-                    rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks,
-                    gemm_benchmarks, collective_benchmarks, msccl_benchmarks, power_benchmarks}) {
+                    rate_benchmarks, peer_benchmarks, epilogue_benchmarks, fence_benchmarks, copy_benchmarks,
+                    behind_benchmarks, gemm_benchmarks, collective_benchmarks, msccl_benchmarks, power_benchmarks}) {
     std::vector<Benchmark> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -42,6 +42,24 @@ TEST(Peer, AFlagTakesAStoreAndAPollEachWay) {
   EXPECT_NEAR(run(four, "flag", {}).at("round_trip"), 2 * (500 + 100), 1e-6);
 }
 
+// A tile of 64 KiB takes 1,311 ns at 50 GB/s, and 200 ns until the cache has answered. Shared memory is free when only
+// what a CU can have in flight is left.
+TEST(Epilogue, ATurnEndsWhenTheTileIsSentWrittenOrCounted) {
+  libraries::EquippedSystem system = four;
+  system.node.gpu.l2.hit_latency = Time::from_ns(200);
+  system.node.gpu.port.fence = Time::from_ns(600);
+  const auto over = [&](double wait, double wgs) {
+    return run(system, "peer_epilogue", {{"remote", 1}, {"senders", 1}, {"wgs", wgs}, {"spin_us", 50}, {"wait", wait}})
+        .at("over_spin");
+  };
+  const double tile = 65536 / 50.;
+  const double window = system.node.gpu.port.store_window_per_cu.value / 50;
+  EXPECT_NEAR(over(0, 1), tile - window + window / 20, 1) << "the last of 20 tiles is waited for";
+  EXPECT_NEAR(over(1, 1), tile + 200, 1);
+  EXPECT_NEAR(over(2, 1), tile + 200 + 600, 1);
+  EXPECT_NEAR(over(1, 4), tile + 200, 1) << "four CUs do not fill the port";
+}
+
 TEST(Fence, WaitsForTheStoresBeforeIt) {
   EXPECT_NEAR(run(four, "fence", {{"remote", 1}, {"store_bytes", 5e4}}).at("time") -
                   run(four, "fence", {{"remote", 1}, {"store_bytes", 2.5e4}}).at("time"),
