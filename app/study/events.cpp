@@ -36,17 +36,17 @@ Begin first_begin(const replay::Result& result, const program::Program& program)
 
 }  // namespace
 
-Time between_events(const replay::Result& result, const program::Program& program, const host::HostSpec& host) {
+Time between_events(const replay::Result& result, const program::Program& program, const machine::GpuSpec& gpu) {
   const Begin first = first_begin(result, program);
-  return result.end - first.time + (first.kernel ? host.event_pair : Time{});
+  return result.end - first.time + (first.kernel ? gpu.host.event_pair : Time{});
 }
 
-Time repeated(const replay::Result& result, const program::Program& program, const host::HostSpec& host) {
+Time repeated(const replay::Result& result, const program::Program& program, const machine::GpuSpec& gpu) {
   const Begin first = first_begin(result, program);
   std::size_t ahead = 0;
   for (const program::Queue& queue : program.queues) ahead += queue.by_host ? 0 : queue.operations.size();
-  const Time enqueued = host.enqueue * static_cast<std::int64_t>(ahead);
-  return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
+  const Time enqueued = gpu.host.enqueue * static_cast<std::int64_t>(ahead);
+  return std::max(enqueued, result.end - first.time + (first.kernel ? gpu.host.queue_gap : Time{}));
 }
 
 }  // namespace moire::study

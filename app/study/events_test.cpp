@@ -5,19 +5,19 @@
 namespace moire::study {
 namespace {
 
-Time us(double time) { return Time::from_us(time); }
+Time after(double us) { return Time::from_us(us); }
 
 replay::OperationTimes copied(double begin, double end) {
   replay::OperationTimes times;
-  times.begin = us(begin);
-  times.end = us(end);
+  times.begin = after(begin);
+  times.end = after(end);
   return times;
 }
 
 // The launch of a kernel takes 3 us, then its first workgroup begins.
 replay::OperationTimes computed(double begin, double end) {
   replay::OperationTimes times = copied(begin, end);
-  times.first_workgroup = us(begin + 3);
+  times.first_workgroup = after(begin + 3);
   return times;
 }
 
@@ -32,15 +32,15 @@ program::Queue queue_of(std::vector<program::Operation> operations, std::uint32_
 // operation in 5 us.
 struct Events : testing::Test {
   Events() {
-    host.event_pair = us(4);
-    host.queue_gap = us(2);
-    host.enqueue = us(5);
-    result.end = us(101);
+    gpu.host.event_pair = after(4);
+    gpu.host.queue_gap = after(2);
+    gpu.host.enqueue = after(5);
+    result.end = after(101);
   }
-  double between() const { return between_events(result, program, host).us(); }
-  double period() const { return repeated(result, program, host).us(); }
+  double between() const { return between_events(result, program, gpu).us(); }
+  double period() const { return repeated(result, program, gpu).us(); }
 
-  host::HostSpec host;
+  machine::GpuSpec gpu;
   program::Program program{2};
   replay::Result result;
 };

@@ -163,8 +163,8 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
-  metrics.push_back({"between_events_us", microseconds(between_events(result, *run.program, machine.gpu().host))});
-  metrics.push_back({"repeated_us", microseconds(repeated(result, *run.program, machine.gpu().host))});
+  metrics.push_back({"between_events_us", microseconds(between_events(result, *run.program, machine.gpu()))});
+  metrics.push_back({"repeated_us", microseconds(repeated(result, *run.program, machine.gpu()))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
   metrics.push_back({"rank_min_us", microseconds(first)});
   metrics.push_back({"rank_max_us", microseconds(*std::max_element(result.rank_end.begin(), result.rank_end.end()))});
