@@ -187,7 +187,7 @@ void add_power(const replay::Result& replayed, const program::Program& program, 
   if (meters == nullptr) return;
   const machine::GpuSpec& gpu = machine.gpu();
   const double idle = gpu.power->idle.value;
-  const double period = repeated(replayed, program, gpu.host).seconds();
+  const double period = repeated(replayed, program, gpu).seconds();
   double joules = 0, highest = 0, flop = 0;
   for (part::Rank rank = 0; rank < machine.ranks(); ++rank) {
     const part::Meters::Drawn drawn = meters->drawn(rank, replayed.end);
