@@ -98,7 +98,8 @@ const std::vector<MetricInfo>& metric_infos() {
          "host.event_pair if a kernel comes first"},
         {"repeated_us",
          "Time of each repetition if the program is enqueued repeatedly, as nccl-tests does: from the first workgroup "
-         "or copy to the last end, plus host.queue_gap; at least host.enqueue for each operation"},
+         "or copy (as for between_events_us) to the last end, plus host.queue_gap; at least host.enqueue for each "
+         "operation"},
         {"skew_percent", "100 x (latest - earliest end of a rank) / latest"},
         {"rank_min_us", "End of the rank that ends first"},
         {"rank_max_us", "End of the rank that ends last"},

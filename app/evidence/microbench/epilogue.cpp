@@ -1,5 +1,6 @@
 // The benchmark of tiles that workgroups store from shared memory between spins, as a fused product does.
 #include <algorithm>
+#include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
 
@@ -38,6 +39,7 @@ Values epilogue(const SystemSpec& system, const Parameters& parameters) {
   const bool remote = number(parameters, "remote") != 0;
   const std::int64_t senders = positive_count(parameters, "senders"), wgs = positive_count(parameters, "wgs");
   const std::int64_t wait = count(parameters, "wait");
+  if (wait > counted) throw std::invalid_argument("wait must be 0, 1 or 2");
   const Time spin = Time::from_us(number(parameters, "spin_us"));
   const SystemSpec node = one_node(system);
   const machine::GpuSpec& gpu = node.node.gpu;

@@ -58,6 +58,7 @@ TEST(Epilogue, ATurnEndsWhenTheTileIsSentWrittenOrCounted) {
   EXPECT_NEAR(over(1, 1), tile + 200, 1);
   EXPECT_NEAR(over(2, 1), tile + 200 + 600, 1);
   EXPECT_NEAR(over(1, 4), tile + 200, 1) << "four CUs do not fill the port";
+  EXPECT_ANY_THROW(over(3, 1));
 }
 
 TEST(Fence, WaitsForTheStoresBeforeIt) {
