@@ -121,6 +121,7 @@ struct Phase {
     work,     // does `amount` units of kernel.shapes[shape]; stores go to `peer`
     delay,    // lasts `duration`; reported as phase `shape` if `stands_for_work`
     fence,    // waits until all posted work of the workgroup is done, then `duration` more
+    drain,    // only waits until all posted work of the workgroup is done
     wait,     // waits until `flag` has reached `target`
     signal,   // raises `flag` at `peer` after `duration` and the latency of a store; the workgroup goes on meanwhile
     put,      // non-blocking message of `bytes` to `peer` through the NIC; raises `flag` at `peer` when complete

@@ -141,6 +141,7 @@ constexpr Direction directions[] = {
     {"scale_up_port.fence", Better::less},
     {"scale_up_port.first_fence", Better::less},
     {"scale_up_port.fence_beside_loads", Better::less},
+    {"scale_up_port.fence_behind_stores", Better::less},
     {"scale_up_port.kernel_end", Better::less},
 
     {"host.enqueue", Better::less},

@@ -69,6 +69,11 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
        "fence_beside_loads", &PortSpec::fence_beside_loads,
        "How much longer a fence takes if loads of its CU from the memory are under way, such as those of the next tile")
       .or_default();
+  d.field("fence_behind_stores", &PortSpec::fence_behind_stores,
+          "Share of the bytes that other CUs have in flight to peers (store_window_per_cu each) which the links take "
+          "before a fence ends, because its own request lies behind them")
+      .range(0, 1)
+      .or_default();
   d.field("kernel_end", &PortSpec::kernel_end,
           "How much longer a kernel takes to end that has stored to other GPUs of its node, because its stores are "
           "visible to all GPUs then; absent: `store_latency`")

@@ -41,8 +41,13 @@ struct PortSpec {
   // `fence`.
   std::optional<Time> first_fence;
   Time fence_beside_loads;         // by how much a fence takes longer if loads of its CU from the memory are under way
+  double fence_behind_stores = 0;  // share of what other CUs have in flight that the links take before a fence ends
   std::optional<Time> kernel_end;  // how much longer a kernel that stored to peers takes to end; absent: store_latency
   static void describe(config::Describer<PortSpec>& d);
+
+  BytesPerSecond payload_bandwidth() const {
+    return link_bandwidth * (static_cast<double>(links) * payload_efficiency);
+  }
 };
 
 // How the ports of a node are wired.

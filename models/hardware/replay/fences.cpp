@@ -1,7 +1,8 @@
 // Fences of workgroups. A CU executes one fence at a time. The workgroups that ask for one meanwhile share the next
 // one. A fence takes its duration after the posted work of all workgroups that share it has ended. A kernel's first
 // fence on a GPU takes longer, and no other ends before it (validation/microbench/flag.cu: fences_together,
-// first_fence). It also waits for stores to peers that other CUs have sent before it was asked for.
+// first_fence). It also waits for stores to peers that other CUs have sent before it was asked for, which may lie in
+// full links (validation/microbench/peer_epilogue.cu).
 #include <algorithm>
 #include <utility>
 
@@ -21,9 +22,7 @@ void Replay::begin_fence(std::uint32_t id, Time duration) {
   KernelRun& run = runs_[wg.run];
   fenced_from(run, machine_.loop().now());
   const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
-  const link::PortSpec& port = machine_.gpu().port;
-  rests_[id].others_known =
-      gpus_[gpu]->peer_stores.known(wg.cu, machine_.loop().now(), port.store_latency + port.store_return);
+  rests_[id].others_known = gpus_[gpu]->peer_stores.known(wg.cu, machine_.loop().now());
   std::vector<Fences>& fences = gpus_[gpu]->fences;
   if (fences.empty()) fences.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
   fences[wg.cu].next.push_back(id);

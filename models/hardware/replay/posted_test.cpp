@@ -112,6 +112,38 @@ TEST(Posted, AFenceWaitsForStoresThatOtherCusHaveSent) {
   EXPECT_EQ(fenced(100, 0), 100 + 70) << "stores to the GPU's own memory";
 }
 
+// Workgroups 0 to 6 store, each on a CU of its own, and have up to a window of 25 kB in flight. Workgroup 7 asks for a
+// fence at 100 ns. The port takes 300 B/ns.
+TEST(Posted, AFenceLiesBehindWhatFullLinksHold) {
+  const auto fenced = [](double bytes, double share) {
+    Program program(2);
+    const auto steps = [=](Rank rank, std::int64_t number) {
+      if (rank == 1) return Steps{};
+      return number < 7 ? Steps{work(bytes, 1, 1)} : Steps{delay(ns(100)), fence(ns(70))};
+    };
+    program.queues = {queue("main", {kernel("fence", 8, steps)})};
+    Watcher watcher;
+    machine::SystemSpec system = example_system(2);
+    system.node.gpu.port.fence_behind_stores = share;
+    EXPECT_EQ(run(system, program, &watcher).deadlock, "");
+    for (const Watcher::Workgroup& span : watcher.workgroups)
+      if (span.phase == "fence") return span.end.ns() - 100 - 70;
+    return 0.;
+  };
+  EXPECT_EQ(fenced(250e3, 0), way_ns);
+  EXPECT_NEAR(fenced(250e3, 1), 7 * 25e3 / 300, 0.001);
+  EXPECT_NEAR(fenced(23e3, 1), 7 * 23e3 / 300, 0.001) << "less than a window";
+  EXPECT_EQ(fenced(250e3, 0.5), way_ns) << "less than the way";
+}
+
+TEST(Posted, ADrainWaitsOnlyForPostedWork) {
+  program::Phase drain;
+  drain.kind = program::Phase::Kind::drain;
+  EXPECT_EQ(end_of({post(12.5e3, 1), drain, delay(ns(10))}), ns(250 + 10));
+  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(600)), drain}), ns(600)) << "long done";
+  EXPECT_EQ(end_of({drain, delay(ns(10))}), ns(10)) << "nothing posted";
+}
+
 // Workgroups 0 and 1 are on two CUs. No fence of a kernel ends before its first one would.
 TEST(Posted, AKernelsFirstFenceTakesLonger) {
   machine::SystemSpec system = example_system(2);

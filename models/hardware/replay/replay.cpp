@@ -123,7 +123,8 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   result_.rank_end.resize(machine.ranks());
   result_.queue_end.resize(program.queues.size());
   for (std::size_t gpu = 0; gpu < std::size_t{machine.ranks()} * machine.site().copies("slots"); ++gpu) {
-    gpus_.push_back(std::make_unique<Gpu>(Gpu{dispatchers_.make_dispatcher(), Time{}, false}));
+    gpus_.push_back(std::make_unique<Gpu>(
+        Gpu{.dispatcher = dispatchers_.make_dispatcher(), .peer_stores = PeerStores(machine.gpu().port)}));
     for (std::size_t q = 0; q < program.queues.size(); ++q) {
       orders_[q].mask = gpus_.back()->dispatcher->add_mask(program.queues[q].cus);
     }

@@ -185,7 +185,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     std::vector<Time> next_refill{};        // by CU
     std::vector<std::uint32_t> resident{};  // workgroups by CU, if energy is counted
     std::vector<Fences> fences{};           // by CU; empty until a workgroup executes a fence
-    PeerStores peer_stores{};
+    PeerStores peer_stores;
   };
   // A flag on its way to a rank.
   struct Flight {
@@ -289,7 +289,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void go_ahead(std::uint32_t workgroup, Time at, bool is_waiting = true);
   double lost_share(const Workgroup& wg, const program::Phase& phase);
   void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
-  void count_stores(Workgroup& workgroup, double bytes);
+  void count_stores(Workgroup& workgroup, double amount);
   void begin_delay(Workgroup& workgroup, const program::Phase& phase);
   static void begin_wait(Workgroup& workgroup, const program::Phase& phase);
   Time noticed(std::uint32_t workgroup, Time rises) const;

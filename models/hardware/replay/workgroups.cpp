@@ -178,8 +178,7 @@ void Replay::go_on(std::uint32_t id) {
           wg.alone = phase.amount * lost_share(wg, phase);
           phase.amount -= wg.alone;
         }
-        count_stores(wg, phase.amount * run.kernel->shapes[wg.shape].peer_write);
-        if (PeerStores* stores = peer_stores(wg)) stores->begin(wg.cu);
+        count_stores(wg, phase.amount);
         visit(run, wg.shape, phase.peer, true);
         if (wg.strand == 0 && !std::exchange(wg.has_worked, true)) count_working(wg.run);
         phases_.start(id, run.rank, wg.cu, run.first_shape + wg.shape, phase.peer, phase.amount, *this, resume);
@@ -191,6 +190,10 @@ void Replay::go_on(std::uint32_t id) {
         return;
       case Phase::Kind::fence:
         return begin_fence(id, phase.duration);
+      case Phase::Kind::drain:
+        if (wg.posted == 0) break;
+        wg.doing = Phase::Kind::fence;
+        return;
       case Phase::Kind::wait:
         begin_wait(wg, phase);
         phases_.leave(id);
@@ -239,9 +242,11 @@ void Replay::begin_delay(Workgroup& wg, const Phase& phase) {
   if (wg.stands_for_work) rest_of(wg).peer_bytes = 0;
 }
 
-// Counts the bytes that a work phase stores to a peer.
-void Replay::count_stores(Workgroup& wg, double bytes) {
+// Counts the bytes that `amount` of work stores to a peer.
+void Replay::count_stores(Workgroup& wg, double amount) {
   KernelRun& run = runs_[wg.run];
+  const double bytes = amount * run.kernel->shapes[wg.shape].peer_write;
+  if (PeerStores* stores = peer_stores(wg)) stores->begin(wg.cu, bytes);
   run.stores_to_peers |= bytes > 0 && wg.peer != run.rank;
   if (observer_ != nullptr) rest_of(wg).peer_bytes = bytes;
   result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{bytes};
@@ -307,9 +312,8 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
   rests_[seat].posted_by = id;
   posted.doing = Phase::Kind::work;
   posted.peer = phase.peer;
-  count_stores(posted, phase.amount * run.kernel->shapes[phase.shape].peer_write);
+  count_stores(posted, phase.amount);
   ++owner.posted;
-  if (PeerStores* stores = peer_stores(posted)) stores->begin(posted.cu);
   visit(run, phase.shape, phase.peer, true);
   phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
                        pack(Event::posted, seat));

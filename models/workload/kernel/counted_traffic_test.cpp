@@ -41,8 +41,7 @@ ByteErrors byte_errors(const std::string& file, const std::string& mode, double 
     if (leaves) {
       spec.row_blocks = 2;
       spec.departures.share = 0.5;
-      spec.departures.rate =
-          gpu.port.link_bandwidth * (static_cast<double>(gpu.port.links) * gpu.port.payload_efficiency);
+      spec.departures.rate = gpu.port.payload_bandwidth();
       spec.departures.beside = beside;
     }
     const GemmLaunch launch = launch_of(spec, gpu, gpu.gemm, gpu.compute.total_cus());

@@ -144,6 +144,12 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
           "Share of the GPU's matrix rate (matrix_16bit x matrix_efficiency) that the main loop reaches")
       .range(0.01, 1)
       .or_default();
+  d.field(
+       "tile_spread", &GemmLibrarySpec::tile_spread,
+       "Standard deviation of the main loops of a wave over their mean; used only for kernels that store tiles to "
+       "other GPUs, whose workgroups find the links idle or busy because of it")
+      .range(0, 0.2)
+      .or_default();
   d.field("start_up", &GemmLibrarySpec::start_up, "Time from the start of a workgroup until its pipeline is full")
       .or_default();
   d.field("store_in_flight", &GemmLibrarySpec::store_in_flight,

@@ -72,6 +72,7 @@ struct GemmLibrarySpec {
   double longest_in_step = 1;  // time of a stage above which workgroups do not load in step, / that of its slowest line
   std::int64_t interleave = 1;  // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
   double main_loop = 1;         // fraction of the GPU's matrix rate that the main loop reaches
+  double tile_spread = 0;       // standard deviation of the main loops of a wave, / their mean
   Time start_up;                // from a workgroup's start until its pipeline is full
   // Bytes of its tile that a workgroup has in flight while it stores the tile; absent: as many as a CU can have of
   // stores to peers (port.store_window_per_cu), as with bulk stores from shared memory

@@ -38,7 +38,8 @@ class GemmBody final : public program::KernelBody {
 
   // Fills `phase` with a step of a workgroup. A tile has a main loop, stores, a fence, and a flag for each piece (the
   // rows of one owner). If stores overlap the next main loop, fence and flags follow that loop, before the next tile
-  // needs the store buffer.
+  // needs the store buffer. The loop does the stages that are loaded before, waits until the stores have left the CU,
+  // because its loads lie behind them, and does the rest.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     // Workgroups that relay are placed on CUs first, because they wait for all others.
     if (workgroup < terms_.relays) return relay_step(rank, workgroup, step, phase);
@@ -51,16 +52,17 @@ class GemmBody final : public program::KernelBody {
     }
     const auto pieces = static_cast<std::uint32_t>(pieces_);
     const std::uint32_t stored = beside() ? 2 * pieces : pieces;
-    const std::uint32_t each = 2 + stored + pieces;
+    const std::uint32_t loop = beside() ? 3 : 1;
+    const std::uint32_t each = loop + 1 + stored + pieces;
     const std::int64_t number = (step - 1) / each, tiles = terms_.launch.tiles_of(workgroup);
     std::uint32_t at = (step - 1) % each;
     const std::int64_t turns = tiles + (beside() ? 1 : 0);
     if (number >= turns) return wait_step(rank, workgroup, step - 1 - each * turns, phase);
-    if (at == 0) {
-      if (number < tiles) main_step(phase);
+    if (at < loop) {
+      if (number < tiles) main_step(rank, workgroup, number, at, phase);
       return true;
     }
-    --at;
+    at -= loop;
     const std::uint32_t stores = beside() ? pieces + 1 : 0;  // offset of the first store
     if (at >= stores && at < stores + stored) {
       if (number < tiles) store_step(rank, terms_.launch.tile(rank, workgroup, number), at - stores, phase);
@@ -84,16 +86,27 @@ class GemmBody final : public program::KernelBody {
     const auto& all = terms_.launch.order.pieces(tile.row);
     return number < all.size() && terms_.launch.width(tile.column) > 0 ? &all[number] : nullptr;
   }
+  bool leaves(Rank rank, const TileOrder::Tile& tile) const {
+    const auto& all = terms_.launch.order.pieces(tile.row);
+    return piece(tile, 0) != nullptr &&
+           std::any_of(all.begin(), all.end(), [&](const Piece& own) { return !stays(rank, own.owner); });
+  }
   bool stays(Rank rank, Rank owner) const { return terms_.mover == Mover::pull || terms_.target(rank, owner) == rank; }
 
-  void main_step(Phase& phase) const {
+  void main_step(Rank rank, std::int64_t workgroup, std::int64_t number, std::uint32_t part, Phase& phase) const {
+    if (part == 1) {
+      phase.kind = Phase::Kind::drain;
+      return;
+    }
+    const bool waits = beside() && number > 0 && leaves(rank, terms_.launch.tile(rank, workgroup, number - 1));
+    const double ahead = waits ? terms_.loaded_ahead : 1;
     phase.kind = Phase::Kind::work;
     phase.shape = main_loop;
-    phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
+    phase.amount = terms_.main_loop(workgroup, number) * (part == 0 ? ahead : 1 - ahead);
   }
-  // A workgroup stores the pieces of a tile, which go to different owners, at the same time, and waits for the last one;
-  // its fence waits for all. With store_beside, the share of a piece that fits into the store buffer is stored while
-  // the next main loop runs, and the workgroup waits for the store of the rest.
+  // A workgroup stores the pieces of a tile, which go to different owners, at the same time, and waits for the last
+  // one; its fence waits for all. With store_beside, the share of a piece that fits into the store buffer is stored
+  // while the next main loop runs, and the workgroup waits for the store of the rest.
   void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t step, Phase& phase) const {
     const Piece* const own = piece(tile, beside() ? step / 2 : step);
     if (own == nullptr) return;
@@ -189,7 +202,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   if (spec.mover != Mover::pull && neighbours > 1) {
     own.departures.share = 1 - 1 / static_cast<double>(neighbours);
     own.departures.beside = spec.store_beside.value_or(build.system.software.gemm.store_beside);
-    own.departures.rate = port.link_bandwidth * (static_cast<double>(port.links) * port.payload_efficiency);
+    own.departures.rate = port.payload_bandwidth();
   }
   const std::int64_t relays = ranks > neighbours ? spec.relay_cus : 0;
   ReduceScatterTerms terms{.launch = fused_launch(spec, own, build, relays)};
@@ -203,6 +216,8 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   const libraries::TileSpec& tile = terms.launch.gemm.kernel.tile;
   const double tile_bytes = static_cast<double>(tile.m * tile.n) * terms.element;
   if (spec.store_buffer) terms.buffered = std::min(1., spec.store_buffer->value / tile_bytes);
+  if (spec.mover != Mover::pull) terms.tile_spread = build.system.software.gemm.tile_spread;
+  terms.loaded_ahead = std::min(1., static_cast<double>(tile.stages * tile.k) / static_cast<double>(own.k));
   terms.written = build.gpu().l2.hit_latency;
   terms.fence = build.gpu().port.fence + build.gpu().port.fence_beside_loads;
   if (build.system.node.nic) terms.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);

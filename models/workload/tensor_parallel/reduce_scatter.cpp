@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "models/hardware/memory/cache.hpp"
 
@@ -49,6 +50,16 @@ constexpr double sum_instructions = 227;
 constexpr double parts_of_a_loop = 8;
 
 }  // namespace
+
+double ReduceScatterTerms::main_loop(std::int64_t workgroup, std::int64_t number) const {
+  const double equal = 1 / static_cast<double>(launch.order.tiles());
+  if (tile_spread <= 0 || number >= launch.tiles_of(workgroup ^ 1)) return equal;
+  std::minstd_rand random(static_cast<std::uint32_t>(1 + workgroup / 2 + number * launch.workgroups));
+  random.discard(2);  // the first numbers of similar seeds are similar
+  const double even = 2 * static_cast<double>(random()) / static_cast<double>(std::minstd_rand::max()) - 1;
+  const double apart = std::sqrt(3) * tile_spread * even;
+  return equal * (1 + (workgroup % 2 == 0 ? apart : -apart));
+}
 
 void sum_step(const ReduceScatterTerms& terms, Rank rank, std::int64_t number, std::uint32_t step, Time load_latency,
               std::uint16_t relayed, std::uint16_t own, Phase& phase) {

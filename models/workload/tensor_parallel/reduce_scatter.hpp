@@ -12,8 +12,10 @@ struct ReduceScatterTerms {
   BlockOrder order{};
   FetchOrder fetch{};
   double element = 2;
-  double buffered = 1;  // with store_beside: share of a tile that is stored while the next main loop runs
-  Time written{};       // from the end of a bulk store in shared memory until the L2 has answered
+  double buffered = 1;      // with store_beside: share of a tile that is stored while the next main loop runs
+  double tile_spread = 0;   // standard deviation of the main loops over their mean
+  double loaded_ahead = 1;  // share of a main loop whose stages are loaded before the loop begins
+  Time written{};           // from the end of a bulk store in shared memory until the L2 has answered
   Time fence{};
   std::uint32_t queue_pairs = 1;
   Rank neighbours = 1;      // GPUs of a node
@@ -47,6 +49,9 @@ struct ReduceScatterTerms {
   program::FlagRef flag(Rank owner, std::uint32_t tile, Rank source) const {
     return arrived.at(owner, mover == Mover::pull ? tile * ranks + source : tile);
   }
+  // Returns the share of a tile's main loop in the work of all. Two neighbours, whose loops differ from the mean, do as
+  // much as two equal ones. The ranks do not differ, so that they can be folded.
+  double main_loop(std::int64_t workgroup, std::int64_t number) const;
   double bytes(std::int64_t rows, std::int64_t column) const {
     return static_cast<double>(rows * launch.width(column)) * element;
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <map>
 #include <random>
 #include <set>
@@ -20,6 +21,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 // --- The order of tiles
 
@@ -318,6 +320,49 @@ TEST(GemmReduceScatter, StoresToPeersBringWorkgroupsApart) {
   const double slow = missed("store", 0.01);
   system.node.gpu.port.link_bandwidth = system.node.gpu.port.link_bandwidth * 1e6;
   EXPECT_LT(missed("store", 0.01), slow);
+}
+
+// Returns the work of main loops of rank 0, as multiples of an equal share of a product of 32 x 32 tiles, each of 16
+// steps along k. Of these, three are loaded before the loop begins.
+std::vector<double> main_loops(double spread, bool beside) {
+  EquippedSystem system = example_equipped(2);
+  system.software.gemm.tile_spread = spread;
+  const Built built = build(fmt::format("gemm_reduce_scatter: {{schedule: fused, store_beside: {}, gemm: {{m: 4096, n: "
+                                        "4096, k: 1024, schedule: persistent_stride, tile: {{m: 128, n: 128, k: 32, "
+                                        "stages: 3}}}}}}",
+                                        beside),
+                            system);
+  EXPECT_EQ(built.errors, "");
+  const program::KernelBody& body = *kernel_of(built, 0).body;
+  std::vector<double> all;
+  for (std::int64_t workgroup = 0; workgroup < body.workgroups(0); ++workgroup) {
+    Phase phase;
+    for (std::uint32_t step = 0; body.phase(0, workgroup, step, phase); ++step, phase = {}) {
+      if (phase.kind == Phase::Kind::work && phase.shape == 0 && phase.amount > 0)
+        all.push_back(phase.amount * 32 * 32);
+    }
+  }
+  return all;
+}
+
+TEST(GemmReduceScatter, MainLoopsDifferButDoAllOfTheProduct) {
+  const std::vector<double> all = main_loops(0.01, false);
+  EXPECT_EQ(all.size(), 32 * 32);
+  double sum = 0, squares = 0;
+  for (const double loop : all) {
+    sum += loop;
+    squares += (loop - 1) * (loop - 1);
+  }
+  EXPECT_NEAR(sum, 32 * 32, 1e-9);
+  EXPECT_NEAR(std::sqrt(squares / (32 * 32)), 0.01, 5e-4);
+}
+
+// Half of the tiles leave the rank. If a workgroup stores such a tile while it computes the next one, that loop has two
+// parts. (The 8 workgroups begin with tiles that leave, and end with tiles that stay.)
+TEST(GemmReduceScatter, AMainLoopWaitsForTheStoreBesideIt) {
+  std::map<std::int64_t, int> loops_of_steps;
+  for (const double part : main_loops(0, true)) ++loops_of_steps[std::llround(part * 16)];
+  EXPECT_THAT(loops_of_steps, ElementsAre(Pair(3, 512), Pair(13, 512), Pair(16, 512)));
 }
 
 // Every rank gets the rows of every other rank once, and every wait ends.
