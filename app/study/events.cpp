@@ -38,7 +38,7 @@ Begin first_begin(const replay::Result& result, const program::Program& program)
 
 Time between_events(const replay::Result& result, const program::Program& program, const machine::GpuSpec& gpu) {
   const Begin first = first_begin(result, program);
-  return result.end - first.time + (first.kernel ? gpu.host.event_pair : Time{});
+  return result.end - first.time + (first.kernel ? gpu.host.events(program.ranks()) : Time{});
 }
 
 Time repeated(const replay::Result& result, const program::Program& program, const machine::GpuSpec& gpu) {

@@ -52,6 +52,16 @@ TEST_F(Events, ShowAKernelFromItsFirstWorkgroupOn) {
   EXPECT_EQ(period(), 101 - 4 + 2);
 }
 
+TEST_F(Events, AddLessOnAGpuWithoutPeers) {
+  gpu.host.event_pair_alone = after(1);
+  program = program::Program(1);
+  program.queues = {queue_of({program::Kernel{}})};
+  result.operations = {computed(1, 101)};
+  EXPECT_EQ(between(), 101 - 4 + 1);
+  gpu.host.event_pair_alone.reset();
+  EXPECT_EQ(between(), 101 - 4 + 4);
+}
+
 TEST_F(Events, ShowACopyFromItsBeginOn) {
   program.queues = {queue_of({program::Copy{}, program::Kernel{}})};
   result.operations = {copied(1, 50), computed(50, 101)};

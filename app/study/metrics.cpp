@@ -95,7 +95,7 @@ const std::vector<MetricInfo>& metric_infos() {
         {"between_events_us",
          "Time that two events around a program that is already enqueued would show: from the first workgroup or copy "
          "(of a queue that begins with a kernel: from this kernel's first workgroup) to the last end, plus "
-         "host.event_pair if a kernel comes first"},
+         "host.event_pair (one GPU: host.event_pair_alone) if a kernel comes first"},
         {"repeated_us",
          "Time of each repetition if the program is enqueued repeatedly, as nccl-tests does: from the first workgroup "
          "or copy (as for between_events_us) to the last end, plus host.queue_gap; at least host.enqueue for each "

@@ -153,6 +153,7 @@ constexpr Direction directions[] = {
     {"host.queue_gap", Better::less},
     {"host.poll_interval", Better::less},
     {"host.event_pair", Better::neither, "part of the time between two events, not of the time of the run"},
+    {"host.event_pair_alone", Better::neither, "part of the time between two events, not of the time of the run"},
 
     {"host_memory.slot_out", Better::more},
     {"host_memory.slot_in", Better::more},

@@ -1,15 +1,18 @@
 // Measures what a GPU does right after a load of GEMMs that holds it at its power limit, and after a pause: the clock
 // of an SM while another GEMM begins, the time of this GEMM, the latency of loads and the rate of reads. load=0 is the
-// same on a GPU that was idle before. Writes rows of the measurements file.
+// same on a GPU that was idle before. With --grid FILE, it only measures the clock while the GEMMs of the file begin on
+// a GPU that was idle, in shorter windows. Writes rows of the measurements file.
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "cast.hpp"
 #include "clock_sampler.cuh"
 #include "cuda_check.hpp"
 #include "evict_l2.hpp"
 #include "gemm.hpp"
+#include "grid.hpp"
 #include "harness.hpp"
 
 namespace {
@@ -20,9 +23,9 @@ constexpr int kRounds = 9, kWarmUps = 2;
 constexpr int kLoad = 60;          // GEMMs of 8192^3, 100 ms
 constexpr double kLoadUs = 1650;   // of one of them
 constexpr uint64_t kHoldUs = 300;  // the host enqueues the rest meanwhile
-constexpr double kWindowUs = 10;
+constexpr int kWindowUs = 10, kShortWindowUs = 5;
 constexpr int kWindowsBefore = 2;  // windows before the GEMM begins
-constexpr int kWindows = 32;       // at most
+constexpr int kWindows = 64;       // at most
 constexpr int kHops = 300;         // dependent loads of one thread
 constexpr uint32_t kLineWords = 128 / 4;
 constexpr int kReadThreads = 512, kReadUnroll = 8, kReadWgsPerSm = 2;
@@ -73,7 +76,7 @@ __global__ void __launch_bounds__(kReadThreads) read(const float4* from, int64_t
 
 class Bench {
  public:
-  Bench(Collector& c, Work& load) : c_(c), load_(load) {
+  Bench(Collector& c, Work& load, int window_us) : c_(c), load_(load), window_us_(window_us) {
     CUDA_CHECK(cudaMalloc(&samples_, sizeof(ClockSample) * kSamples));
     CUDA_CHECK(cudaMalloc(&stamps_, sizeof(uint64_t) * 2));
     CUDA_CHECK(cudaMalloc(&timed_, sizeof(Timed)));
@@ -119,7 +122,7 @@ class Bench {
     for (int w = 0; w < kWindows; ++w) {
       if (mhz[w].size() < kRounds) continue;
       Parameters p = parameters();
-      p("from_us", int64_t(w * kWindowUs));  // from the begin of the first window
+      p("from_us", int64_t(w * window_us_));  // from the begin of the first window
       c_.row("after_load", p, "clock", mhz[w], "MHz");
     }
   }
@@ -204,15 +207,16 @@ class Bench {
       return size_t(std::lower_bound(samples.begin(), samples.begin() + long(count), ns, later) - samples.begin());
     };
     for (int w = 0; w < kWindows; ++w) {
-      const double begin = double(stamps[0]) + (w - kWindowsBefore) * kWindowUs * 1e3;
-      if (begin + kWindowUs * 1e3 > double(stamps[1])) break;  // only windows within the GEMM, and those before it
-      const size_t first = at(begin), last = at(begin + kWindowUs * 1e3);
+      const double begin = double(stamps[0]) + (w - kWindowsBefore) * window_us_ * 1e3;
+      if (begin + window_us_ * 1e3 > double(stamps[1])) break;  // only windows within the GEMM, and those before it
+      const size_t first = at(begin), last = at(begin + window_us_ * 1e3);
       if (first > 0 && last > first && last < count) mhz[w].push_back(clock_between(samples[first], samples[last]));
     }
   }
 
   Collector& c_;
   Work& load_;
+  int window_us_;
   ClockSample* samples_ = nullptr;
   uint64_t* stamps_ = nullptr;
   Timed* timed_ = nullptr;
@@ -231,16 +235,22 @@ int main(int argc, char** argv) {
   // The GEMM library is large, so each of its kernels is loaded when it is first used.
   setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   Collector c(argc, argv, "c3_after_load", 0);
-  const std::vector<ComputeShape> shapes = {{"load", 8192, 8192, 8192},      {"one_wave", 512, 8192, 8192},
-                                            {"two_waves", 1024, 8192, 8192}, {"square_4096", 4096, 4096, 4096},
-                                            {"narrow", 3072, 1280, 8192},    {"decode", 64, 57344, 8192}};
+  const std::string grid = c.option("--grid", "");
+  std::vector<ComputeShape> shapes = {{"load", 8192, 8192, 8192},      {"one_wave", 512, 8192, 8192},
+                                      {"two_waves", 1024, 8192, 8192}, {"square_4096", 4096, 4096, 4096},
+                                      {"narrow", 3072, 1280, 8192},    {"decode", 64, 57344, 8192}};
+  if (!grid.empty()) shapes = distinct_shapes(read_pairs(grid));
   const Operands operands(1, shapes);
   std::vector<std::unique_ptr<Gemm>> gemms;
   for (const ComputeShape& s : shapes) gemms.push_back(Gemm::create(operands, s, 0));
   CUDA_CHECK(cudaSetDevice(0));
   for (auto& gemm : gemms) gemm->enqueue({c.stream(0)});
   CUDA_CHECK(cudaStreamSynchronize(c.stream(0)));
-  Bench bench(c, *gemms[0]);
+  Bench bench(c, *gemms[0], grid.empty() ? kWindowUs : kShortWindowUs);
+  if (!grid.empty()) {
+    for (size_t i = 0; i < shapes.size(); ++i) bench.gemm(shapes[i], *gemms[i], false, true, -1);
+    return 0;
+  }
   for (const bool loaded : {false, true}) {
     if (c.wants("chase_after_load"))
       for (const int64_t footprint : {int64_t{512} << 10, int64_t{8} << 30}) bench.latency(loaded, footprint);

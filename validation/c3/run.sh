@@ -9,12 +9,13 @@
 #   collectives.measurements.csv    NCCL's collectives alone
 #   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
 #   after_load.measurements.csv     the clock while a GEMM begins, loads and reads, right after 100 ms of a GEMM
+#   gemm_clock.measurements.csv     the clock while GEMMs begin on an idle GPU (clock_grid.csv)
 #   c3_kernels.csv                  the kernels that the pairs launch
 #   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
 #                                   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--zfp DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2, 4 or 8 (default: all), or 1 for isolated, clock, after_load and kernels; parts: pairs, held_out, loaded,
-#   loaded_held_out, codecs, isolated, collectives, clock, after_load, kernels, choices
+#   N 2, 4 or 8 (default: all), or 1 for isolated, clock, after_load, gemm_clock and kernels; parts: pairs, held_out,
+#   loaded, loaded_held_out, codecs, isolated, collectives, clock, after_load, gemm_clock, kernels, choices
 #   --zfp: sources of ZFP (github.com/LLNL/zfp), without which the part codecs is skipped
 #   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
 #   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
@@ -26,7 +27,7 @@ nccl_direct=0
 rounds=19
 seconds=150
 zfp=
-only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,collectives,clock,after_load,kernels,choices
+only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,collectives,clock,after_load,gemm_clock,kernels,choices
 . "$here/../common/measuring.sh"
 options nccl-direct zfp "$@"
 configure=${zfp:+-DZFP_SOURCE=$zfp}
@@ -37,7 +38,7 @@ grids=$here/../h200x4
 part() { # the arguments are those of run()
   wanted "$1" || return
   case $1 in
-    isolated | collectives | clock | after_load)
+    isolated | collectives | clock | after_load | gemm_clock)
       header "$3" "validation/c3/run.sh --gpus $gpus$([ "$nccl_direct" = 0 ] || echo ' --nccl-direct') ($1)"
       ;;
     *) rm -f "$3" ;;
@@ -51,6 +52,7 @@ part collectives 60 "$out/collectives.measurements.csv" c3_isolated --grid "$gri
   --only all_gather_nccl,all_to_all_nccl,all_reduce_nccl,reduce_scatter_nccl
 part clock 60 "$out/clock.measurements.csv" c3_clock
 part after_load 60 "$out/after_load.measurements.csv" c3_after_load
+part gemm_clock 60 "$out/gemm_clock.measurements.csv" c3_after_load --grid "$here/clock_grid.csv"
 part pairs $((seconds + 90)) "$out/c3.csv" c3_pairs --grid "$grids/c3_grid.csv" --strategies "$strategies" \
   --rounds "$rounds" --seconds "$seconds"
 part held_out $((seconds + 90)) "$out/c3_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \

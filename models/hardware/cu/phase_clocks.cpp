@@ -30,7 +30,8 @@ void PhaseRunner::mark_clock(std::uint32_t number) {
 }
 
 // Called when matrix arithmetic begins on a GPU that had none. The clock then dips after clock_dip_delay. The dip lasts
-// clock_dip_time, or as long as the GPU had no matrix arithmetic, if this is shorter, and ends at the same time.
+// clock_dip_time, or as long as the GPU had no matrix arithmetic, if this is shorter, and ends at the same time. Before
+// the dip, only the power of the arithmetic lowers the full clock.
 void PhaseRunner::expect_dip(std::uint32_t number) {
   Clock& clock = clocks_[number];
   if (!dips_) return;
@@ -39,7 +40,8 @@ void PhaseRunner::expect_dip(std::uint32_t number) {
   if (without.seconds() < least_dip * compute_.clock_dip_time.seconds()) return;
   const Time until = now + compute_.clock_dip_delay + compute_.clock_dip_time;
   clock.dips.push_back({until - without, until});
-  for (const Time change : {clock.dips.back().from, until})
+  clock.memory_from = operation_.slowed ? now : now + std::min(without, compute_.clock_dip_delay);
+  for (const Time change : {clock.memory_from, clock.dips.back().from, until})
     site_.loop().calendar().schedule(change, after_sharing_, number);
 }
 
@@ -79,14 +81,16 @@ double PhaseRunner::traffic_power(std::uint32_t number) {
       std::vector<Drain>& of_rank = drains_.emplace_back();
       for (const part::Shared* shared : site_.shared()) {
         for (const core::CapacityId memory : shared->memories(rank))
-          of_rank.push_back({memory, operation_.memory_byte});
-        for (const core::CapacityId wire : shared->wires(rank)) of_rank.push_back({wire, operation_.link_byte});
+          of_rank.push_back({memory, operation_.memory_byte, true});
+        for (const core::CapacityId wire : shared->wires(rank)) of_rank.push_back({wire, operation_.link_byte, false});
       }
     }
   }
   const core::Sharing& sharing = site_.sharing();
   double power = 0;
+  const bool early = clocks_[number].memory_from > site_.loop().now();
   for (const Drain& drain : drains_[number % site_.ranks()]) {
+    if (drain.memory && early) continue;
     if (!own_clock_) {
       power += drain.power * sharing.load(drain.capacity);
       continue;
@@ -109,8 +113,10 @@ double PhaseRunner::clock_now(std::uint32_t number) {
   const double own_clock = part::Uneven::share(site_.uneven().clock, number % site_.ranks());
   const double traffic = operation_.traffic_counts() ? traffic_power(number) / own_clock : 0;
   double exact = clock_share(compute_, clock.power + traffic);
-  if (!clock.dips.empty() && dips(clock))
-    exact = std::min(exact, 1 - compute_.clock_dip * clock.power / static_cast<double>(cus_));
+  if (!clock.dips.empty() && dips(clock)) {
+    const double left = 1 - compute_.clock_dip * clock.power / static_cast<double>(cus_);
+    exact = operation_.slowed ? std::min(exact, left) : exact * left;
+  }
   const double steps = std::round(exact / clock_step);
   const double share = exact == 1 || steps == 0 ? exact : clock_step * steps;
   return share < 1 && std::abs(exact - clock.share) < clock_step ? clock.share : share;

@@ -76,18 +76,21 @@ TEST_F(SlowClockTest, AClockBelowAStepIsNotNone) {
 // store 400 GB/s, which draws as much as 3.2 CUs.
 class MemoryClockTest : public ClockTest {
  protected:
-  static machine::SystemSpec powered(double traffic_weight) {
+  static machine::SystemSpec powered(double traffic_weight, double dip) {
     machine::SystemSpec made = clocked(0.5e9);
     made.node.gpu.compute.traffic_weight = traffic_weight;
+    made.node.gpu.compute.clock_dip = dip;
+    made.node.gpu.compute.clock_dip_delay = Time::from_us(1);
+    made.node.gpu.compute.clock_dip_time = Time::from_us(2);
     made.node.gpu.power.emplace();
     made.node.gpu.power->matrix_flop = {1e-12};  // 20 W on all CUs, which do 20 TFLOP/s at 0.5 GHz
     made.node.gpu.power->hbm_read_byte = {20e-12 / traffic_weight};
     return made;
   }
-  void build(const part::Apart& apart = {}, double traffic_weight = 1) {
+  void build(const part::Apart& apart = {}, double traffic_weight = 1, double dip = 0) {
     config::Problem error;
     own_loop = std::make_unique<core::RunLoop>();
-    powerful = machine::Machine::build(powered(traffic_weight), *own_loop, error, apart);
+    powerful = machine::Machine::build(powered(traffic_weight, dip), *own_loop, error, apart);
     ASSERT_TRUE(powerful) << error.str();
     part::Phases& phases = powerful->service<part::Phases>();
     tile = phases.add_shape(
@@ -125,6 +128,11 @@ TEST_F(MemoryClockTest, OnlyAsLongAsItLasts) {
   build();
   // The stores end after 1,000 ns. From then on the clock is 0.5 x cbrt(2) = 0.63.
   EXPECT_NEAR(computed(100e3), 1000 + 480 / 0.63, 1e-3);
+}
+
+TEST_F(MemoryClockTest, NotBeforeTheClockDips) {
+  build({}, 1, 0.2);
+  EXPECT_NEAR(computed(1e6), 1000 + (1000 - 630) / 0.47, 1e-3) << "0.518 x 0.9, because half of the CUs compute";
 }
 
 TEST_F(MemoryClockTest, IsThatOfTheOwnQueueIfQueuesAreApart) {
@@ -251,7 +259,7 @@ TEST_F(DipTest, TheClockDipsWhenMatrixArithmeticHasBegun) {
   EXPECT_NEAR(ends(8), 5 + 0.2 * 2, 1e-6);
   EXPECT_NEAR(ends(4), 5 + 0.1 * 2, 1e-6) << "half of the power";
   system.operated_at.reset();
-  EXPECT_NEAR(ends(8), 5, 1e-6) << "at the full clock, matrix_clock contains the dip";
+  EXPECT_NEAR(ends(8), 5 + 0.2 * 2, 1e-6) << "at the full clock, too";
 }
 
 TEST_F(DipTest, AsLongAsTheGpuWasWithoutMatrixArithmetic) {

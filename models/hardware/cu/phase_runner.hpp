@@ -111,11 +111,13 @@ class PhaseRunner : public part::Phases, public part::Clocks, public core::Settl
     int corrections = 0;        // in this instant, because the traffic is another than before
     std::optional<Time> ended;  // when the last matrix arithmetic ended
     std::vector<Dip> dips;      // not yet over
+    Time memory_from;           // from then on the power of the memory's traffic lowers the clock
   };
   // A capacity whose load lowers the clock of a GPU, and the power of a unit of this load (Operation).
   struct Drain {
     core::CapacityId capacity;
     double power;
+    bool memory;  // not a link
   };
   // Runs after the sharing law is solved, so that it sees the traffic in this instant.
   struct AfterSharing final : core::Settler, core::EventSink {

@@ -86,12 +86,16 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
           "matrix_efficiency is the rate at this clock")
       .range(0.1, 1)
       .or_default();
-  d.field("clock_dip", &CuArraySpec::clock_dip,
-          "Share by which the clock falls for a while after matrix arithmetic has begun on all CUs, at an operating "
-          "point below `clock`; at `clock`, matrix_clock contains this effect; 0 means that it was not measured")
+  d.field(
+       "clock_dip", &CuArraySpec::clock_dip,
+       "Share by which the clock falls for a while after matrix arithmetic has begun on all CUs; 0 means that it was "
+       "not measured")
       .range(0, 0.5)
       .or_default();
-  d.field("clock_dip_delay", &CuArraySpec::clock_dip_delay, "Time from the begin of matrix arithmetic to this dip")
+  d.field("clock_dip_delay", &CuArraySpec::clock_dip_delay,
+          "Time from the begin of matrix arithmetic to this dip, in which the traffic of the memory does not lower the "
+          "full "
+          "clock")
       .or_default();
   d.field(
        "clock_dip_time", &CuArraySpec::clock_dip_time,

@@ -55,8 +55,8 @@ struct CuArraySpec {
   // While any CU does matrix arithmetic, the clock at which all CUs load and do other arithmetic, relative to the clock
   // of the matrix rate. (matrix_16bit x matrix_efficiency holds at this lower clock.)
   double clock_beside_matrix = 1;
-  // At an operating point below the full clock: by how much the clock falls after matrix arithmetic has begun, how long
-  // after, and for how long.
+  // By how much the clock falls after matrix arithmetic has begun, how long after, and for how long. Before, the
+  // traffic of the memory does not lower the full clock.
   double clock_dip = 0;
   Time clock_dip_delay;
   Time clock_dip_time;

@@ -35,6 +35,9 @@ void HostSpec::describe(config::Describer<HostSpec>& d) {
   d.field("event_pair", &HostSpec::event_pair,
           "Time that two events recorded in a queue add to the kernels between them (metric between_events_us)")
       .or_default();
+  d.field("event_pair_alone", &HostSpec::event_pair_alone,
+          "The same for a program that uses one GPU, which has no peers; absent: event_pair")
+      .optional();
 }
 
 }  // namespace moire::host

@@ -26,6 +26,8 @@ struct HostSpec {
   Time busy_query{};  // the same if the query finds the queue busy
   Time copy_seen{};   // from the end of a copy by a DMA engine until a host thread that polls for it has seen it
   Time event_pair{};  // time that two events recorded in a queue add to the kernels between them
+  std::optional<Time> event_pair_alone{};  // the same if the program uses one GPU; absent: event_pair
+  Time events(std::int64_t gpus) const { return gpus == 1 ? event_pair_alone.value_or(event_pair) : event_pair; }
   Time copy_time() const { return copy_enqueue.value_or(enqueue); }
   static void describe(config::Describer<HostSpec>& d);
 };
