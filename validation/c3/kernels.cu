@@ -1,5 +1,6 @@
 // Lists the kernels that the works of the grid files (GEMMs, streams, collectives) launch: grid, cluster, threads,
-// registers, shared memory, and the GEMM library's description of its choice. It measures no time.
+// registers, shared memory, and the GEMM library's description of its choice. It measures no time. Without strategies,
+// GEMMs may use all SMs. With --transposed 1, B is stored as [n][k].
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -41,7 +42,8 @@ int main(int argc, char** argv) {
   std::vector<Pair> pairs = read_pairs(c.option("--grid", ""));
   if (!c.option("--more", "").empty())
     for (const Pair& p : read_pairs(c.option("--more", ""))) pairs.push_back(p);
-  const std::vector<Strategy> strategies = read_strategies(c.option("--strategies", ""));
+  std::vector<Strategy> strategies;
+  if (!c.option("--strategies", "").empty()) strategies = read_strategies(c.option("--strategies", ""));
 
   std::FILE* file = c.file();
   std::fprintf(file, "# moire-c3-kernels 1\n");
@@ -62,7 +64,8 @@ int main(int argc, char** argv) {
     sms.insert(s.compute_sms);
     if (!s.copy_engine) ctas.insert(s.max_ctas);
   }
-  for (const ComputeShape& s : distinct_shapes(pairs)) {
+  for (ComputeShape s : distinct_shapes(pairs)) {
+    s.b_by_column = c.option("--transposed", "0") == "1";
     for (const int compute_sms : sms) {
       Work& work = cast.compute(s, compute_sms);
       const auto* gemm = dynamic_cast<const Gemm*>(&work);

@@ -11,11 +11,14 @@
 #   after_load.measurements.csv     the clock while a GEMM begins, loads and reads, right after 100 ms of a GEMM
 #   gemm_clock.measurements.csv     the clock while GEMMs begin on an idle GPU (clock_grid.csv)
 #   c3_kernels.csv                  the kernels that the pairs launch
+#   gemm_kernels_drawn.csv, gemm_kernels_transposed.csv  the kernels of GEMMs drawn at random (kernel_grid.csv); in the
+#                                   second file B is stored as [n][k]
 #   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
 #                                   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--zfp DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2, 4 or 8 (default: all), or 1 for isolated, clock, after_load, gemm_clock and kernels; parts: pairs, held_out,
-#   loaded, loaded_held_out, codecs, isolated, collectives, clock, after_load, gemm_clock, kernels, choices
+#   N 2, 4 or 8 (default: all), or 1 for isolated, clock, after_load, gemm_clock, kernels and gemm_kernels; parts:
+#   pairs, held_out, loaded, loaded_held_out, codecs, isolated, collectives, clock, after_load, gemm_clock, kernels,
+#   gemm_kernels, choices
 #   --zfp: sources of ZFP (github.com/LLNL/zfp), without which the part codecs is skipped
 #   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
 #   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
@@ -27,7 +30,7 @@ nccl_direct=0
 rounds=19
 seconds=150
 zfp=
-only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,collectives,clock,after_load,gemm_clock,kernels,choices
+only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,collectives,clock,after_load,gemm_clock,kernels,gemm_kernels,choices
 . "$here/../common/measuring.sh"
 options nccl-direct zfp "$@"
 configure=${zfp:+-DZFP_SOURCE=$zfp}
@@ -66,6 +69,8 @@ for held_out in "" _held_out; do
     --grid "$here/codec_grid$held_out.csv" --strategies "$here/codec_strategies.csv" --rounds "$rounds" --seconds "$seconds"
 done
 part choices 240 "$out/nccl_choice.csv" c3_choices
+part gemm_kernels 60 "$out/gemm_kernels_drawn.csv" c3_kernels --grid "$here/kernel_grid.csv"
+part gemm_kernels 60 "$out/gemm_kernels_transposed.csv" c3_kernels --grid "$here/kernel_grid.csv" --transposed 1
 # This part is the last, because it captures collectives into graphs, which no other measurement needs.
 part kernels 90 "$out/c3_kernels.csv" c3_kernels --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies"

@@ -129,6 +129,11 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
+  d.field("transposed_b", &GemmSpec::transposed_b,
+          "true: B is stored as [n][k], such as the weights of a linear layer of PyTorch. Libraries may have other "
+          "kernels "
+          "for it (gpu.gemm.tiles_transposed)")
+      .or_default();
   d.field("tile", &GemmSpec::tile, "Tile of a workgroup; absent: the library chooses (gpu.gemm)").optional();
   d.field("cluster", &GemmSpec::cluster, "Tiles of a cluster; absent: the library chooses").optional();
   d.field("split_k", &GemmSpec::split_k, "Number of parts of k; absent: the library chooses").range(1, 256).optional();
@@ -150,7 +155,9 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
 
 namespace {
 
-GemmShape shape_of(const GemmSpec& spec) { return {spec.m, spec.n, spec.k, builder::bytes_of(spec.dtype)}; }
+GemmShape shape_of(const GemmSpec& spec) {
+  return {spec.m, spec.n, spec.k, builder::bytes_of(spec.dtype), spec.transposed_b};
+}
 
 std::int64_t cus_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
   return std::min(gpu.compute.total_cus(), spec.cus.value_or(gpu.compute.total_cus()));

@@ -23,6 +23,7 @@ struct GemmSpec {
   std::int64_t n = 0;
   std::int64_t k = 0;
   builder::DataType dtype = builder::DataType::bf16;
+  bool transposed_b = false;  // B is stored as [n][k]
   double digits = 1;  // how much the operands' digits change between elements: 0 for zeros, 1 for random numbers
   // If one of these values is absent, the library chooses it:
   std::optional<libraries::TileSpec> tile{};

@@ -103,7 +103,7 @@ std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::Wor
 
 GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
                          std::int64_t cus, const Preset& preset) {
-  std::vector<libraries::TileSpec> tiles = library.kernels();
+  std::vector<libraries::TileSpec> tiles = library.kernels(shape.transposed_b);
   std::vector<libraries::ClusterSpec> clusters = library.cluster_shapes();
   std::vector<std::int64_t> splits = library.splits;
   if (preset.tile != nullptr) tiles = {*preset.tile};

@@ -13,7 +13,8 @@ struct GemmShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  double element = 2;  // bytes of an element
+  double element = 2;         // bytes of an element
+  bool transposed_b = false;  // B is stored as [n][k]
 };
 
 struct GemmKernel {

@@ -94,6 +94,9 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
   d.field("tiles", &GemmLibrarySpec::tiles,
           "The kernels: rows x columns of their tile of C x step along k x stages in the LDS")
       .or_default();
+  d.field("tiles_transposed", &GemmLibrarySpec::tiles_transposed,
+          "The kernels for products whose B is stored as [n][k] (gemm.transposed_b); empty: `tiles`")
+      .or_default();
   d.field("clusters", &GemmLibrarySpec::clusters,
           "Clusters in which each kernel can run: tiles along m x tiles along n")
       .or_default();
@@ -144,10 +147,9 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
           "Share of the GPU's matrix rate (matrix_16bit x matrix_efficiency) that the main loop reaches")
       .range(0.01, 1)
       .or_default();
-  d.field(
-       "tile_spread", &GemmLibrarySpec::tile_spread,
-       "Standard deviation of the main loops of a wave over their mean; used only for kernels that store tiles to "
-       "other GPUs, whose workgroups find the links idle or busy because of it")
+  d.field("tile_spread", &GemmLibrarySpec::tile_spread,
+          "Standard deviation of the main loops of a wave over their mean; used only for kernels that store tiles to "
+          "other GPUs, whose workgroups find the links idle or busy because of it")
       .range(0, 0.2)
       .or_default();
   d.field("start_up", &GemmLibrarySpec::start_up, "Time from the start of a workgroup until its pipeline is full")
@@ -213,6 +215,9 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
       return config::Problem{"the library has no kernels", "write tiles: [128x128x64x3] with a source"};
     return check_texts(s.tiles, 4, "a tile", "write rows x columns x step x stages, like 128x256x64x4");
   });
+  d.check("tiles_transposed", [](const GemmLibrarySpec& s) {
+    return check_texts(s.tiles_transposed, 4, "a tile", "write rows x columns x step x stages, like 128x256x64x4");
+  });
   d.check("clusters", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
     if (s.clusters.empty())
       return config::Problem{"the list of clusters is empty",
@@ -226,9 +231,9 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
   });
 }
 
-std::vector<TileSpec> GemmLibrarySpec::kernels() const {
+std::vector<TileSpec> GemmLibrarySpec::kernels(bool transposed_b) const {
   std::vector<TileSpec> out;
-  for (const std::string& text : tiles) {
+  for (const std::string& text : transposed_b && !tiles_transposed.empty() ? tiles_transposed : tiles) {
     if (const auto n = numbers(text, 4); !n.empty()) out.push_back({n[0], n[1], n[2], n[3]});
   }
   return out;

@@ -60,7 +60,8 @@ struct GemmLibrarySpec {
   // Each entry describes a kernel by four numbers: m and n of its tile, the step along k, and the stages in the LDS.
   std::vector<std::string> tiles{"256x128x64x3", "128x256x64x3", "128x128x64x3", "128x64x64x3",
                                  "64x128x64x3",  "64x64x64x3",   "32x64x64x3"};
-  std::vector<std::string> clusters{"1x1"};  // tiles along m x tiles along n
+  std::vector<std::string> tiles_transposed;  // the same if B is stored as [n][k]; empty: `tiles`
+  std::vector<std::string> clusters{"1x1"};   // tiles along m x tiles along n
   std::vector<std::int64_t> splits{1};  // numbers of parts into which k can be split; each part computes whole tiles
   std::int64_t shortest_part = 512;     // least length of a part of k
   std::int64_t threads = 256;
@@ -103,7 +104,7 @@ struct GemmLibrarySpec {
   static void describe(config::Describer<GemmLibrarySpec>& d);
 
   // Return the entries of `tiles` and `clusters` as numbers. Invalid entries are left out; describe() reports them.
-  std::vector<TileSpec> kernels() const;
+  std::vector<TileSpec> kernels(bool transposed_b) const;
   std::vector<ClusterSpec> cluster_shapes() const;
 };
 
