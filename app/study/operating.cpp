@@ -70,7 +70,7 @@ PreparedRun at_clock(const PreparedRun& run, double share) {
   PreparedRun at = run;
   auto system = std::make_shared<libraries::EquippedSystem>(*run.system);
   system->operate_at(share);
-  system->repeated = run.operating->repeats();
+  system->repeated = run.operating->repeats() && share < 1;  // at the full clock as in a burst
   at.system = std::move(system);
   at.machine = nullptr;
   return at;

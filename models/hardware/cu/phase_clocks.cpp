@@ -41,8 +41,9 @@ void PhaseRunner::expect_dip(std::uint32_t number) {
   const Time until = now + compute_.clock_dip_delay + compute_.clock_dip_time;
   clock.dips.push_back({until - without, until});
   clock.memory_from = operation_.slowed ? now : now + std::min(without, compute_.clock_dip_delay);
-  for (const Time change : {clock.memory_from, clock.dips.back().from, until})
-    site_.loop().calendar().schedule(change, after_sharing_, number);
+  const Time from = clock.dips.back().from;
+  if (clock.memory_from != from) site_.loop().calendar().schedule(clock.memory_from, after_sharing_, number);
+  for (const Time change : {from, until}) site_.loop().calendar().schedule(change, after_sharing_, number);
 }
 
 bool PhaseRunner::dips(Clock& clock) {
