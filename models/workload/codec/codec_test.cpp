@@ -267,6 +267,25 @@ TEST(CodecKernels, SmallKernelsComeBefore) {
   EXPECT_LE(taken("compress"), without + Time::from_us(30) + gap + Time::from_us(2));
 }
 
+// Every place of the GPU fetches the kernel's instructions once, so many blocks take no longer for it than one. The
+// example has the same stage for both directions, and a kernel that does both fetches both.
+TEST(CodecKernels, FetchTheirInstructionsOnce) {
+  const EquippedSystem system = example_equipped(1);
+  const auto longer = [&](const char* op, const char* bytes) {
+    std::string codec = example_codec(4);
+    const auto taken = [&] {
+      return time_of(system, fmt::format("{}: {{bytes: {}, codec: {}}}", op, bytes, flow(codec))).us();
+    };
+    const double without = taken();
+    for (std::size_t at = 0; (at = codec.find("operations:", at)) != std::string::npos; at += 40)
+      codec.insert(at, "start_up: {value: 30 us, source: s}, ");
+    return taken() - without;
+  };
+  EXPECT_NEAR(longer("compress", "1 KiB"), 30, 1e-6);
+  EXPECT_NEAR(longer("compress", "16 MiB"), 30, 0.5);
+  EXPECT_NEAR(longer("decompress_reduce_compress", "1 KiB"), 60, 1e-6);
+}
+
 // A block (2 KiB) gives each thread four values of 100 operations; an operation takes 5 clocks of 1 ns.
 TEST(CodecKernels, AThreadsOperationsFollowEachOther) {
   const EquippedSystem system = example_equipped(1);

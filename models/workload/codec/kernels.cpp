@@ -31,8 +31,8 @@ class BlocksBody final : public program::KernelBody {
  public:
   class OfRank {
    public:
-    OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident, std::int64_t parts, Time first_load)
-        : shape(shape), workgroups(std::min(blocks, resident)), first_load(first_load), parts_(parts) {
+    OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident, std::int64_t parts, Time begin)
+        : shape(shape), workgroups(std::min(blocks, resident)), begin(begin), parts_(parts) {
       for (std::int64_t left = blocks * parts; left > 0;) {
         // An item takes half of what is left for a place, so a place that becomes free late still finds items.
         constexpr std::int64_t half = 2;
@@ -51,7 +51,7 @@ class BlocksBody final : public program::KernelBody {
 
     std::uint16_t shape;
     std::int64_t workgroups, items = 0;
-    Time first_load;  // of each workgroup, before it takes blocks
+    Time begin;  // of each workgroup, before it takes blocks: its start-up and its first load
 
    private:
     struct Round {
@@ -65,14 +65,14 @@ class BlocksBody final : public program::KernelBody {
   bool turns(program::Rank) const override { return ranks_.size() == 1; }
   bool by_itself() const override { return ranks_.size() == 1; }
   bool phase(program::Rank rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
-    const bool loads = of(rank).first_load.ps > 0;
-    if (step == 0 && loads) {
+    const bool begins = of(rank).begin.ps > 0;
+    if (step == 0 && begins) {
       phase.kind = program::Phase::Kind::delay;
-      phase.duration = of(rank).first_load;
+      phase.duration = of(rank).begin;
       return true;
     }
     phase.kind = program::Phase::Kind::take;
-    return step == (loads ? 1 : 0);
+    return step == (begins ? 1 : 0);
   }
   std::int64_t items(program::Rank rank) const override { return of(rank).items; }
   bool item_phase(program::Rank rank, std::int64_t item, std::uint32_t step, program::Phase& phase) const override {
@@ -208,6 +208,15 @@ double of_busiest_slice(const program::PhaseShape& shape, double blocks, double 
   return std::max(0.0, (all - (most - 1) * gpu.hbm.unloaded_latency.seconds()) / most);
 }
 
+// Returns a time of the stages that a kernel for `work` contains.
+Time of_stages(const CodecSpec& codec, Work work, Time StageSpec::*time) {
+  if (work == Work::compress) return codec.compress.*time;
+  return codec.decompress.*time + (work == Work::decompress_reduce_compress ? codec.compress.*time : Time{});
+}
+
+Time prepare(const CodecSpec& codec, Work work) { return of_stages(codec, work, &StageSpec::prepare); }
+Time start_up(const CodecSpec& codec, Work work) { return of_stages(codec, work, &StageSpec::start_up); }
+
 // Returns the part of a workgroup's first load that nothing hides, in seconds. A CU with several workgroups hides the
 // load of one behind the arithmetic of others. But all workgroups of an idle CU begin with their loads, so a call takes
 // the latency and then the arithmetic of the CU with the most workgroups (`on_one`), or the `pause` of one, whichever
@@ -239,15 +248,14 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
     const double most = static_cast<double>((blocks * cut + resident - 1) / resident) / static_cast<double>(cut);
     const double pause = of_busiest_slice(shape, static_cast<double>(blocks), most, part, build.gpu());
     const std::int64_t on_one = (std::min(blocks, resident) + build.cus() - 1) / build.cus();
-    const Time load =
-        Time::from_seconds(first_load(shape, std::max(pause, shape.pause.seconds()), on_one, build.gpu()));
+    const double load = first_load(shape, std::max(pause, shape.pause.seconds()), on_one, build.gpu());
     const auto [known, fresh] =
         shapes.try_emplace({part.ratio, pause}, static_cast<std::uint16_t>(kernel.shapes.size()));
     if (fresh) {
       shape.pause = std::max(shape.pause, Time::from_seconds(pause));
       kernel.shapes.push_back(std::move(shape));
     }
-    ranks.emplace_back(known->second, blocks, resident, cut, load);
+    ranks.emplace_back(known->second, blocks, resident, cut, start_up(codec, work) + Time::from_seconds(load));
   }
   kernel.body = std::make_shared<BlocksBody>(std::move(ranks));
   return kernel;
@@ -255,11 +263,6 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
 
 bool on_engine(const CodecSpec& codec, Work work) {
   return work == Work::decompress && codec.decompress_on == Runs::engine;
-}
-
-Time prepare(const CodecSpec& codec, Work work) {
-  if (work == Work::compress) return codec.compress.prepare;
-  return codec.decompress.prepare + (work == Work::decompress_reduce_compress ? codec.compress.prepare : Time{});
 }
 
 }  // namespace
@@ -362,7 +365,7 @@ double seconds(const CodecSpec& codec, Work work, const Part& part, const machin
   const std::int64_t last = (rest + cus - 1) / cus;
   const double rounds =
       smooth ? even * round(on_cu) : static_cast<double>(full) * round(on_cu) + (rest > 0 ? round(last) : 0);
-  const double load = first_load(shape, pause, full > 0 ? on_cu : last, gpu);
+  const double load = start_up(codec, work).seconds() + first_load(shape, pause, full > 0 ? on_cu : last, gpu);
   const double memory = static_cast<double>(blocks) * memory_time(shape, gpu);
   const Time before = prepare(codec, work);
   return (before.ps > 0 ? before + gpu.host.queue_gap : Time{}).seconds() + load + std::max(rounds, memory);

@@ -49,6 +49,9 @@ void StageSpec::describe(config::Describer<StageSpec>& d) {
           "Time of the small kernels that a call runs first, one after the other: clearing the output, statistics, "
           "prefix sums")
       .or_default();
+  d.field("start_up", &StageSpec::start_up,
+          "Time from the start of a workgroup until its first load, in which its CU fetches the kernel's instructions")
+      .or_default();
   d.check([](const StageSpec& s) -> std::optional<config::Problem> {
     const std::size_t entries = std::max<std::size_t>(1, s.bits.size());
     if (s.operations.size() != entries || (!s.l2_adds.empty() && s.l2_adds.size() != entries))

@@ -42,6 +42,7 @@ struct StageSpec {
   // Total time of the small kernels that run one after the other before this kernel. They clear the output, take
   // statistics or compute prefix sums.
   Time prepare;
+  Time start_up;  // from a workgroup's start until its first load: the CU fetches the kernel's instructions
   // Return the operations and the L2 additions per value of a code with this many bits per value. They are interpolated
   // linearly between two entries of `bits`, and constant below the first and above the last.
   double operations_at(double code_bits) const;
