@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/hardware/link/spec.hpp"
+#include "models/hardware/machine/spec.hpp"
 #include "models/hardware/part/services.hpp"
 
 namespace moire::replay {

@@ -180,7 +180,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   };
   struct Gpu {
     std::unique_ptr<part::Dispatcher> dispatcher;
-    Time next_turn;
+    Time next_turn{};
     bool turn_scheduled = false;
     std::vector<Time> next_refill{};        // by CU
     std::vector<std::uint32_t> resident{};  // workgroups by CU, if energy is counted
