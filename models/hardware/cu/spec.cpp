@@ -94,8 +94,7 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .or_default();
   d.field("clock_dip_delay", &CuArraySpec::clock_dip_delay,
           "Time from the begin of matrix arithmetic to this dip, in which the traffic of the memory does not lower the "
-          "full "
-          "clock")
+          "full clock")
       .or_default();
   d.field(
        "clock_dip_time", &CuArraySpec::clock_dip_time,

@@ -131,8 +131,7 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
       .or_default();
   d.field("transposed_b", &GemmSpec::transposed_b,
           "true: B is stored as [n][k], such as the weights of a linear layer of PyTorch. Libraries may have other "
-          "kernels "
-          "for it (gpu.gemm.tiles_transposed)")
+          "kernels for it (gpu.gemm.tiles_transposed)")
       .or_default();
   d.field("tile", &GemmSpec::tile, "Tile of a workgroup; absent: the library chooses (gpu.gemm)").optional();
   d.field("cluster", &GemmSpec::cluster, "Tiles of a cluster; absent: the library chooses").optional();
