@@ -11,8 +11,8 @@ namespace {
 constexpr double tile_bytes = 128 * 256 * 2;
 constexpr std::uint32_t turns = 20;  // of a workgroup: a spin and a tile, as in the collector
 
-// When a turn ends, as numbers in the rows: when shared memory is free again, when the tile is written, or when a fence
-// and the increment of a counter have followed.
+// When a turn ends; the rows of the measurements have these as numbers. It ends when shared memory is free again, when
+// the tile is written, or when a fence and the increment of a counter have followed.
 enum Wait : std::int64_t { free, written, counted };
 
 // Fills `phase` with a step of a workgroup. Of a turn these are the spin, the bytes for which the workgroup waits,

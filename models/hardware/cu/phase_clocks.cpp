@@ -34,7 +34,7 @@ void PhaseRunner::mark_clock(std::uint32_t number) {
 // the dip, only the power of the arithmetic lowers the full clock.
 void PhaseRunner::expect_dip(std::uint32_t number) {
   Clock& clock = clocks_[number];
-  if (!dips_) return;
+  if (!has_begin_) return;
   const Time now = site_.loop().now();
   const Time without = clock.ended ? std::min(now - *clock.ended, compute_.clock_dip_time) : compute_.clock_dip_time;
   if (without.seconds() < least_dip * compute_.clock_dip_time.seconds()) return;

@@ -76,18 +76,20 @@ TEST_F(SlowClockTest, AClockBelowAStepIsNotNone) {
 // store 400 GB/s, which draws as much as 3.2 CUs.
 class MemoryClockTest : public ClockTest {
  protected:
-  static machine::SystemSpec powered(double traffic_weight, double dip) {
+  static machine::SystemSpec powered(double traffic_weight, std::optional<double> dip) {
     machine::SystemSpec made = clocked(0.5e9);
     made.node.gpu.compute.traffic_weight = traffic_weight;
-    made.node.gpu.compute.clock_dip = dip;
-    made.node.gpu.compute.clock_dip_delay = Time::from_us(1);
-    made.node.gpu.compute.clock_dip_time = Time::from_us(2);
+    if (dip) {
+      made.node.gpu.compute.clock_dip = *dip;
+      made.node.gpu.compute.clock_dip_delay = Time::from_us(1);
+      made.node.gpu.compute.clock_dip_time = Time::from_us(2);
+    }
     made.node.gpu.power.emplace();
     made.node.gpu.power->matrix_flop = {1e-12};  // 20 W on all CUs, which do 20 TFLOP/s at 0.5 GHz
     made.node.gpu.power->hbm_read_byte = {20e-12 / traffic_weight};
     return made;
   }
-  void build(const part::Apart& apart = {}, double traffic_weight = 1, double dip = 0) {
+  void build(const part::Apart& apart = {}, double traffic_weight = 1, std::optional<double> dip = {}) {
     config::Problem error;
     own_loop = std::make_unique<core::RunLoop>();
     powerful = machine::Machine::build(powered(traffic_weight, dip), *own_loop, error, apart);
@@ -133,6 +135,8 @@ TEST_F(MemoryClockTest, OnlyAsLongAsItLasts) {
 TEST_F(MemoryClockTest, NotBeforeTheClockDips) {
   build({}, 1, 0.2);
   EXPECT_NEAR(computed(1e6), 1000 + (1000 - 630) / 0.47, 1e-3) << "0.518 x 0.9, because half of the CUs compute";
+  build({}, 1, 0);
+  EXPECT_NEAR(computed(1e6), 1000 + (1000 - 630) / 0.52, 1e-3) << "also if the clock does not dip";
 }
 
 TEST_F(MemoryClockTest, IsThatOfTheOwnQueueIfQueuesAreApart) {

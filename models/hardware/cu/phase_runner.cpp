@@ -33,7 +33,7 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute, const Ope
       cus_(static_cast<std::uint32_t>(compute.total_cus())),
       own_cus_(site.apart().has("cus")),
       own_clock_(site.apart().has("clock")),
-      dips_(compute.clock_dip > 0),
+      has_begin_(compute.clock_dip > 0 || compute.clock_dip_delay.ps > 0),
       by_age_(compute.younger_matrix_share < 1),
       operation_(operation) {
   MOIRE_INVARIANT(own_cus_ || !own_clock_, "CUs that are shared have one clock");

@@ -217,7 +217,7 @@ class PhaseRunner : public part::Phases, public part::Clocks, public core::Settl
   std::uint32_t cus_;
   bool own_cus_;    // every queue has its own CUs
   bool own_clock_;  // every queue has its own clocks
-  bool dips_;       // the clock dips when matrix arithmetic begins
+  bool has_begin_;  // the begin of matrix arithmetic has a clock of its own: CuArraySpec::clock_dip...
   bool by_age_;     // older workgroups of a CU get larger shares of its arithmetic
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape

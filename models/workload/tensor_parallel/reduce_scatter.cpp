@@ -57,7 +57,7 @@ double ReduceScatterTerms::main_loop(std::int64_t workgroup, std::int64_t number
   std::minstd_rand random(static_cast<std::uint32_t>(1 + workgroup / 2 + number * launch.workgroups));
   random.discard(2);  // the first numbers of similar seeds are similar
   const double even = 2 * static_cast<double>(random()) / static_cast<double>(std::minstd_rand::max()) - 1;
-  const double apart = std::sqrt(3) * tile_spread * even;
+  const double apart = std::sqrt(3) * tile_spread * even;  // `even` has a standard deviation of 1 / sqrt(3)
   return equal * (1 + (workgroup % 2 == 0 ? apart : -apart));
 }
 
