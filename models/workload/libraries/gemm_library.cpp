@@ -154,6 +154,12 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
       .or_default();
   d.field("start_up", &GemmLibrarySpec::start_up, "Time from the start of a workgroup until its pipeline is full")
       .or_default();
+  d.field("start_up_behind_wait", &GemmLibrarySpec::start_up_behind_wait,
+          "Part of start_up in which the first loads arrive: it follows the wait of a workgroup for rows of other GPUs")
+      .or_default();
+  d.field("start_up_of_mover", &GemmLibrarySpec::start_up_of_mover,
+          "Time from the start of a workgroup that moves rows (all_gather_gemm, push and pull) until its first load")
+      .or_default();
   d.field("store_in_flight", &GemmLibrarySpec::store_in_flight,
           "Bytes of its tile that a workgroup has in flight while it stores the tile; absent: "
           "port.store_window_per_cu, as with bulk stores from shared memory")
@@ -210,6 +216,10 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
       .range(0, 1)
       .or_default();
   d.field("choice", &GemmLibrarySpec::choice, "How the library chooses a kernel").or_default();
+  d.check("start_up_behind_wait", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
+    if (s.start_up_behind_wait <= s.start_up) return std::nullopt;
+    return config::Problem{"a part of start_up is longer than start_up", "write at most the time of start_up"};
+  });
   d.check("tiles", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
     if (s.tiles.empty())
       return config::Problem{"the library has no kernels", "write tiles: [128x128x64x3] with a source"};

@@ -75,6 +75,8 @@ struct GemmLibrarySpec {
   double main_loop = 1;         // fraction of the GPU's matrix rate that the main loop reaches
   double tile_spread = 0;       // standard deviation of the main loops of a wave, / their mean
   Time start_up;                // from a workgroup's start until its pipeline is full
+  Time start_up_behind_wait;    // the part of start_up that follows the wait of a workgroup for rows of other GPUs
+  Time start_up_of_mover;       // from the start of a workgroup that moves rows until its first load
   // Bytes of its tile that a workgroup has in flight while it stores the tile; absent: as many as a CU can have of
   // stores to peers (port.store_window_per_cu), as with bulk stores from shared memory
   std::optional<Bytes> store_in_flight;

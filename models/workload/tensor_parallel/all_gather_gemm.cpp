@@ -63,8 +63,14 @@ class FusedBody final : public program::KernelBody {
     std::int64_t chunk;
   };
 
-  FusedBody(FusedLaunch launch, Rows rows, Time fence, std::uint32_t queue_pairs)
-      : launch_(std::move(launch)), rows_(std::move(rows)), fence_(fence), queue_pairs_(queue_pairs) {
+  FusedBody(FusedLaunch launch, Rows rows, const libraries::GemmLibrarySpec& library, Time fence,
+            std::uint32_t queue_pairs)
+      : launch_(std::move(launch)),
+        rows_(std::move(rows)),
+        behind_wait_(library.start_up_behind_wait),
+        mover_start_up_(library.start_up_of_mover),
+        fence_(fence),
+        queue_pairs_(queue_pairs) {
     in_step_ = launch_.order.rows_of_block() > 1;
     const TileOrder& order = launch_.order;
     needed_.resize(static_cast<std::size_t>(order.sizes().tile_rows));
@@ -90,19 +96,17 @@ class FusedBody final : public program::KernelBody {
     // are few CUs, these might otherwise be full of workgroups that wait.
     if (workgroup < senders()) return send_step(rank, step, phase);
     workgroup -= senders();
-    if (workgroup < rows_.movers) return rows_.pulled ? pull_step(rank, step, phase) : push_step(rank, step, phase);
+    if (workgroup < rows_.movers) {
+      if (step == 0) return start(mover_start_up_, phase);
+      return rows_.pulled ? pull_step(rank, step - 1, phase) : push_step(rank, step - 1, phase);
+    }
     return compute_step(rank, workgroup - rows_.movers, step, phase);
   }
 
  private:
   bool compute_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
-    if (step == 0) {
-      phase.kind = Phase::Kind::delay;
-      phase.instructions = true;
-      phase.duration = launch_.gemm.start_up;
-      return true;
-    }
-    const std::uint32_t each = most_needed_ + 2, part = (step - 1) % each;
+    if (step == 0) return start(launch_.gemm.start_up - behind_wait_, phase);
+    const std::uint32_t each = most_needed_ + 3, part = (step - 1) % each;
     const std::int64_t number = (step - 1) / each;
     if (number >= launch_.tiles_of(workgroup)) return false;
     const TileOrder::Tile tile = launch_.tile(rank, workgroup, number);
@@ -112,11 +116,20 @@ class FusedBody final : public program::KernelBody {
       wait(rank, all[part].source, all[part].chunk, phase);
       return true;
     }
+    if (part == most_needed_) return number > 0 || start(behind_wait_, phase);
     phase.kind = Phase::Kind::work;
-    phase.shape = part == most_needed_ ? main_loop : store;
+    phase.shape = part == most_needed_ + 1 ? main_loop : store;
     phase.posted = phase.shape == store && launch_.store_beside;
     if (phase.shape == main_loop && in_step_) phase.panel = launch_.order.panel(tile);
     phase.amount = 1 / static_cast<double>(launch_.order.tiles());
+    return true;
+  }
+
+  static bool start(Time duration, Phase& phase) {
+    if (duration == Time{}) return true;
+    phase.kind = Phase::Kind::delay;
+    phase.instructions = true;
+    phase.duration = duration;
     return true;
   }
 
@@ -193,6 +206,7 @@ class FusedBody final : public program::KernelBody {
 
   FusedLaunch launch_;
   Rows rows_;
+  Time behind_wait_, mover_start_up_;
   Time fence_;
   std::uint32_t queue_pairs_;
   std::vector<std::vector<Needed>> needed_;  // chunks needed by each row of tiles
@@ -288,7 +302,8 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   const std::uint32_t queue_pairs =
       build.system.node.nic ? static_cast<std::uint32_t>(build.system.node.nic->queue_pairs) : 1;
   const bool engines = spec.mover == Mover::copy_engine;
-  kernel.body = std::make_shared<FusedBody>(launch, rows, build.gpu().port.fence, queue_pairs);
+  kernel.body =
+      std::make_shared<FusedBody>(launch, rows, build.system.software.gemm, build.gpu().port.fence, queue_pairs);
   // The copy streams start before the kernel. After the kernel, the queue waits for their end.
   const Rank streams = engines ? std::min(static_cast<Rank>(spec.copy_streams), rows.neighbours - 1) : 0;
   std::vector<program::Queue*> copies;

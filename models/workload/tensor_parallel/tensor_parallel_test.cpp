@@ -387,6 +387,27 @@ TEST(AllGatherGemm, EveryRowComesOnce) {
   }
 }
 
+// A tile whose rows come late begins with its first loads, so it ends so much later. If its rows are there before the
+// workgroup has started, the order of the two parts of the start does not matter.
+TEST(AllGatherGemm, LoadsBeginBehindTheWait) {
+  EquippedSystem system = example_equipped(2);
+  system.software.gemm.start_up = Time::from_seconds(8e-6);
+  const auto end = [&](const std::string& keys, double behind_wait, double of_mover) {
+    system.software.gemm.start_up_behind_wait = Time::from_seconds(behind_wait * 1e-6);
+    system.software.gemm.start_up_of_mover = Time::from_seconds(of_mover * 1e-6);
+    const Built built = build("all_gather_gemm: {schedule: fused, " + keys + "}", system);
+    EXPECT_EQ(built.errors, "");
+    return replay::run(system, *built.program).rank_end[0].seconds() * 1e6;
+  };
+  const std::string copied = "gemm: {m: 256, n: 256, k: 65536}", pushed = copied + ", mover: push, communication_cus: 3";
+  EXPECT_NEAR(end(copied, 3, 0) - end(copied, 0, 0), 3, 0.01);
+  EXPECT_NEAR(end(pushed, 3, 0) - end(pushed, 0, 0), 3, 0.01);
+  EXPECT_NEAR(end(pushed, 3, 2) - end(pushed, 3, 0), 2, 0.01);
+  EXPECT_NEAR(end(copied, 3, 2) - end(copied, 3, 0), 0, 1e-6);
+  const std::string early = "gemm: {m: 256, n: 8192, k: 64}, mover: push, communication_cus: 3";
+  EXPECT_NEAR(end(early, 0.5, 0) - end(early, 0, 0), 0, 0.01);
+}
+
 // Workgroups that others wait for are placed first, so the kernel also ends on a queue with few CUs.
 TEST(AllGatherGemm, FewCusSuffice) {
   for (const char* mover : {"copy_engine", "push", "pull"}) {

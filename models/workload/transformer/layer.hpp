@@ -55,6 +55,7 @@ class Layer {
 
   void forward() {
     const ModelSpec& model = spec_.model;
+    transposed_weights_ = true;
     norm("attention_norm", 1);
     gather("qkv", model.query_width() + 2 * model.kv_width(), model.hidden);
     attention("attention", false);
@@ -69,6 +70,7 @@ class Layer {
   // weights need no communication.
   void backward() {
     const ModelSpec& model = spec_.model;
+    transposed_weights_ = false;
     const std::int64_t up = model.first_matrices() * model.ffn;
     const std::int64_t qkv = model.query_width() + 2 * model.kv_width();
     gather("ffn_down_data", model.ffn, model.hidden);
@@ -90,7 +92,9 @@ class Layer {
   double bytes(std::int64_t rows, std::int64_t width) const {
     return static_cast<double>(rows) * static_cast<double>(width) * builder::bytes_of(builder::DataType::bf16);
   }
-  GemmSpec product(std::int64_t n, std::int64_t k) const { return {.m = spec_.tokens(), .n = n, .k = k}; }
+  GemmSpec product(std::int64_t n, std::int64_t k) const {
+    return {.m = spec_.tokens(), .n = n, .k = k, .transposed_b = transposed_weights_};
+  }
 
   // With a single rank, the product needs no collective.
   void gather(const char* name, std::int64_t n, std::int64_t k) {
@@ -147,6 +151,9 @@ class Layer {
   const TransformerSpec& spec_;
   program::Rank ranks_;
   Tell& tell_;
+  // A linear layer stores its weights as [outputs][inputs]. The inner dimension of a product is the inputs in the
+  // forward pass, so that B is transposed, and the outputs in the backward pass.
+  bool transposed_weights_ = true;
 };
 
 // A listener of Layer that checks whether the machine can run the operations. It keeps the first problem.

@@ -3,6 +3,7 @@
 
 #include "models/workload/operators/registry.hpp"
 #include "models/workload/transformer/attention.hpp"
+#include "models/workload/transformer/layer.hpp"
 #include "models/workload/transformer/model.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
@@ -108,6 +109,35 @@ TEST(Transformer, TrainingHasTheOperationsOfBothPasses) {
   };
   EXPECT_EQ(operations("prefill"), 4 + 1 + 3);  // 4 GEMMs; attention; 2 norms and 1 activation
   EXPECT_EQ(operations("training"), 8 + 8 + 1 + 3);
+}
+
+// Counts the products whose B is stored as [n][k].
+struct Transposed {
+  int products = 0, transposed = 0;
+  void operator()(const char*, const kernel::GemmSpec& spec) { count(spec); }
+  void operator()(const char*, const AllGatherGemmSpec& spec) { count(spec.gemm); }
+  void operator()(const char*, const GemmReduceScatterSpec& spec) { count(spec.gemm); }
+  void operator()(const char*, const kernel::StreamSpec&) {}
+  void operator()(const char*, const AttentionSpec&) {}
+  void operator()(const Gradient&) {}
+  void count(const kernel::GemmSpec& spec) {
+    ++products;
+    transposed += spec.transposed_b ? 1 : 0;
+  }
+};
+
+TEST(Transformer, OnlyTheForwardPassMultipliesByTransposedWeights) {
+  const TransformerSpec spec;
+  for (const program::Rank ranks : {1, 2}) {
+    Transposed seen;
+    Layer<Transposed> layer(spec, ranks, seen);
+    layer.forward();
+    EXPECT_EQ(seen.products, 4);
+    EXPECT_EQ(seen.transposed, 4);
+    layer.backward();
+    EXPECT_EQ(seen.products, 12);
+    EXPECT_EQ(seen.transposed, 4);
+  }
 }
 
 TEST(Transformer, WhatDoesNotFitIsRefused) {
