@@ -143,7 +143,7 @@ class FusedBody final : public program::KernelBody {
   // rank's own chunks, then of the chunks that other groups have put to the rank.
   bool push_step(Rank rank, std::uint32_t step, Phase& phase) const {
     const auto peers = static_cast<std::int64_t>(rows_.neighbours - 1);
-    const std::int64_t part = step % 4, number = step / 4;
+    const std::int64_t part = step % 3, number = step / 3;
     const std::int64_t place = number / (peers * rows_.chunks),
                        within = number % std::max<std::int64_t>(1, peers * rows_.chunks);
     if (peers == 0 || place >= rows_.places()) return false;
@@ -158,13 +158,13 @@ class FusedBody final : public program::KernelBody {
     } else if (part == 1) {
       move(push, peer, source, chunk, phase);
     } else {
-      tell(part == 2, peer, peer, source, chunk, phase);
+      tell(peer, peer, source, chunk, phase);
     }
     return true;
   }
 
   bool pull_step(Rank rank, std::uint32_t step, Phase& phase) const {
-    const std::int64_t part = step % 3, number = step / 3;
+    const std::int64_t part = step % 2, number = step / 2;
     const auto turn = static_cast<Rank>(1 + number / rows_.chunks);
     if (turn >= rows_.neighbours) return false;
     const Rank source = rows_.above(rank, turn);
@@ -173,7 +173,7 @@ class FusedBody final : public program::KernelBody {
     if (part == 0) {
       move(pull, source, source, chunk, phase);
     } else {
-      tell(part == 1, rank, rank, source, chunk, phase);
+      tell(rank, rank, source, chunk, phase);
     }
     return true;
   }
@@ -184,11 +184,13 @@ class FusedBody final : public program::KernelBody {
     phase.peer = peer;
     phase.amount = rows_.bytes(source, chunk).value / static_cast<double>(rows_.movers);
   }
-  void tell(bool fence, Rank peer, Rank at, Rank source, std::int64_t chunk, Phase& phase) const {
-    phase.kind = fence ? Phase::Kind::fence : Phase::Kind::signal;
-    phase.duration = fence ? fence_ : Time{};
+  // One thread executes a fence and raises the flag, while the others go on with the next rows.
+  void tell(Rank peer, Rank at, Rank source, std::int64_t chunk, Phase& phase) const {
+    phase.kind = Phase::Kind::signal;
+    phase.duration = fence_;
+    phase.in_turn = true;
     phase.peer = peer;
-    if (!fence) phase.flag = rows_.flag(at, source, chunk);
+    phase.flag = rows_.flag(at, source, chunk);
   }
 
   bool send_step(Rank rank, std::uint32_t step, Phase& phase) const {
@@ -302,8 +304,9 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   const std::uint32_t queue_pairs =
       build.system.node.nic ? static_cast<std::uint32_t>(build.system.node.nic->queue_pairs) : 1;
   const bool engines = spec.mover == Mover::copy_engine;
-  kernel.body =
-      std::make_shared<FusedBody>(launch, rows, build.system.software.gemm, build.gpu().port.fence, queue_pairs);
+  const auto& port = build.gpu().port;
+  const Time fence = rows.pulled ? port.fence : port.fence + port.store_return;
+  kernel.body = std::make_shared<FusedBody>(launch, rows, build.system.software.gemm, fence, queue_pairs);
   // The copy streams start before the kernel. After the kernel, the queue waits for their end.
   const Rank streams = engines ? std::min(static_cast<Rank>(spec.copy_streams), rows.neighbours - 1) : 0;
   std::vector<program::Queue*> copies;
