@@ -6,8 +6,8 @@
 // of the rank that computed them. The owner's workgroups have a second strand (wavefronts with steps of their own),
 // which loads and adds the tiles. Between nodes, the GPUs of a node first add up their parts of a tile on the owner's
 // relay: the GPU that has the owner's index in this node. The relay puts the sum, so that a NIC carries one sum instead
-// of a part of each GPU. Either workgroups of the kernel relay while others compute (relay_cus), or the second kernel
-// does so.
+// of a part of each GPU. With pull, the second strand relays. With store and add, either workgroups of the kernel relay
+// while others compute (relay_cus), or the second kernel does so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -131,9 +131,9 @@ class GemmBody final : public program::KernelBody {
     if (own == nullptr) return;
     const std::uint32_t there = terms_.number_of(own->owner, own->slot, tile.column);
     phase.kind = Phase::Kind::signal;
-    phase.peer = terms_.mover == Mover::pull ? own->owner : terms_.target(rank, own->owner);
+    phase.peer = terms_.target(rank, own->owner);
     phase.flag = phase.peer == own->owner ? terms_.flag(own->owner, there, rank)
-                                          : terms_.gathered_flag(phase.peer, own->owner, there);
+                                          : terms_.gathered_flag(phase.peer, own->owner, there, rank);
   }
 
   bool relay_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
@@ -150,37 +150,62 @@ class GemmBody final : public program::KernelBody {
     if (terms_.mover != Mover::add || !terms_.ends_alone()) return false;
     const std::int64_t tile = workgroup + step * terms_.launch.workgroups;
     if (tile >= terms_.own_tiles(rank)) return false;
-    wait_for(rank, static_cast<std::uint32_t>(tile), rank, terms_.ranks, phase);
+    phase.kind = Phase::Kind::wait;
+    phase.flag = terms_.flag(rank, static_cast<std::uint32_t>(tile), rank);
+    phase.target = terms_.ranks;
     return true;
   }
-  void wait_for(Rank rank, std::uint32_t tile, Rank source, std::int64_t target, Phase& phase) const {
-    phase.kind = Phase::Kind::wait;
-    phase.flag = terms_.flag(rank, tile, source);
-    phase.target = target;
-  }
 
-  // With pull, a workgroup waits for, loads and adds every part of its share of the rank's own tiles.
+  // With pull, a workgroup waits for, loads and adds every part of its share of the tiles of each owner: those of its
+  // own rank and those that the rank relays. When a relayed tile is complete, it puts the sum to the owner. The sums of
+  // other nodes come last.
   bool fetch_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
-    const std::int64_t own = terms_.own_tiles(rank);
-    if (workgroup >= own) return false;
-    const std::int64_t tiles = (own - workgroup + terms_.launch.workgroups - 1) / terms_.launch.workgroups;
-    const std::int64_t number = step / 3;
-    if (number >= tiles * terms_.ranks) return false;
-    const bool by_tile = terms_.fetch == FetchOrder::by_tile;
-    const auto turn = static_cast<Rank>(by_tile ? number % terms_.ranks : number / tiles);
-    const std::int64_t tile = workgroup + (by_tile ? number / terms_.ranks : number % tiles) * terms_.launch.workgroups;
-    const Rank source =
-        by_tile ? (rank + 1 + turn) % terms_.ranks : (terms_.makes_first(rank) + terms_.ranks - turn) % terms_.ranks;
-    const std::uint32_t part = step % 3;
-    if (part == 0) {
-      wait_for(rank, static_cast<std::uint32_t>(tile), source, 1, phase);
-      return true;
+    std::int64_t number = step / 4;
+    if (terms_.fetch == FetchOrder::by_source) {
+      for (Rank turn = 0; turn < terms_.ranks + terms_.places() - 1; ++turn) {
+        const Fetched from = terms_.fetched(rank, turn);
+        const std::int64_t tiles = share_of(terms_.own_tiles(from.owner), workgroup);
+        if (number < tiles) return fetch_part(rank, from, workgroup, number, step % 4, phase);
+        number -= tiles;
+      }
+      return false;
     }
-    if (part == 1 && source == rank) return true;
-    phase.kind = Phase::Kind::work;
-    phase.shape = part == 1 ? fetch : add;
-    phase.peer = part == 1 ? source : rank;
-    phase.amount = terms_.own_bytes(rank, tile);
+    for (Rank place = 1; place <= terms_.places(); ++place) {
+      const Rank owner = terms_.behind(rank, place), node = rank - rank % terms_.neighbours;
+      const std::int64_t parts = owner == rank ? terms_.parts() : terms_.neighbours;
+      const std::int64_t all = share_of(terms_.own_tiles(owner), workgroup) * parts;
+      if (number < all) {
+        const auto turn = static_cast<Rank>(number % parts);
+        const Fetched from = turn < terms_.neighbours
+                                 ? Fetched{owner, node + (rank + 1 + turn) % terms_.neighbours,
+                                           owner != rank && turn + 1 == terms_.neighbours}
+                                 : Fetched{owner, terms_.behind(rank, turn - terms_.neighbours + 1), false};
+        return fetch_part(rank, from, workgroup, number / parts, step % 4, phase);
+      }
+      number -= all;
+    }
+    return false;
+  }
+  // Returns how many of `tiles` tiles, which the workgroups take in turn, are those of a workgroup.
+  std::int64_t share_of(std::int64_t tiles, std::int64_t workgroup) const {
+    return std::max<std::int64_t>(0, tiles - workgroup + terms_.launch.workgroups - 1) / terms_.launch.workgroups;
+  }
+  bool fetch_part(Rank rank, const Fetched& from, std::int64_t workgroup, std::int64_t number, std::uint32_t step,
+                  Phase& phase) const {
+    const auto tile = static_cast<std::uint32_t>(workgroup + number * terms_.launch.workgroups);
+    if (step == 0) {
+      phase.kind = Phase::Kind::wait;
+      phase.flag = from.owner == rank ? terms_.flag(rank, tile, from.source)
+                                      : terms_.gathered_flag(rank, from.owner, tile, from.source);
+      phase.target = 1;
+    } else if (step == 3) {
+      if (from.completes) put_sum(terms_, rank, from.owner, tile, phase);
+    } else if (step == 2 || (from.source != rank && from.source / terms_.neighbours == rank / terms_.neighbours)) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = step == 1 ? fetch : add;
+      phase.peer = step == 1 ? from.source : rank;
+      phase.amount = terms_.own_bytes(from.owner, tile);
+    }
     return true;
   }
 
@@ -204,7 +229,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
     own.departures.beside = spec.store_beside.value_or(build.system.software.gemm.store_beside);
     own.departures.rate = port.payload_bandwidth();
   }
-  const std::int64_t relays = ranks > neighbours ? spec.relay_cus : 0;
+  const std::int64_t relays = ranks > neighbours && spec.mover != Mover::pull ? spec.relay_cus : 0;
   ReduceScatterTerms terms{.launch = fused_launch(spec, own, build, relays)};
   terms.relays = relays;
   terms.ranks = ranks;
@@ -259,7 +284,8 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   terms.arrived = build.program.add_flags({kernel.name + ".arrived", static_cast<std::uint32_t>(flags), raised_by});
   if (terms.places() > 1) {
     terms.most_tiles = static_cast<std::uint32_t>(tiles);
-    const std::uint32_t relayed = (terms.places() - 1) * terms.most_tiles;
+    const std::uint32_t sources = spec.mover == Mover::pull ? neighbours : 1;
+    const std::uint32_t relayed = (terms.places() - 1) * terms.most_tiles * sources;
     terms.gathered = build.program.add_flags({kernel.name + ".gathered", relayed, raised_by});
   }
   const double result = terms.bytes(terms.launch.order.blocks().rows(0), 0) /

@@ -71,7 +71,7 @@ void sum_step(const ReduceScatterTerms& terms, Rank rank, std::int64_t number, s
   const auto tile = static_cast<std::uint32_t>(number);
   if (step == 0) {
     phase.kind = Phase::Kind::wait;
-    phase.flag = relays ? terms.gathered_flag(rank, owner, tile) : terms.flag(rank, tile, rank);
+    phase.flag = relays ? terms.gathered_flag(rank, owner, tile, rank) : terms.flag(rank, tile, rank);
     phase.target = relays ? terms.neighbours : terms.parts();
   } else if (step == 1) {
     phase.kind = Phase::Kind::delay;
@@ -83,12 +83,16 @@ void sum_step(const ReduceScatterTerms& terms, Rank rank, std::int64_t number, s
     phase.amount = terms.own_bytes(owner, number);
     phase.peer = rank;
   } else if (relays) {
-    phase.kind = Phase::Kind::put;
-    phase.peer = owner;
-    phase.bytes = Bytes{terms.own_bytes(owner, number)};
-    phase.flag = terms.flag(owner, tile, rank);
-    phase.queue_pair = tile % terms.queue_pairs;
+    put_sum(terms, rank, owner, tile, phase);
   }
+}
+
+void put_sum(const ReduceScatterTerms& terms, Rank relay, Rank owner, std::uint32_t tile, Phase& phase) {
+  phase.kind = Phase::Kind::put;
+  phase.peer = owner;
+  phase.bytes = Bytes{terms.own_bytes(owner, tile)};
+  phase.flag = terms.flag(owner, tile, relay);
+  phase.queue_pair = tile % terms.queue_pairs;
 }
 
 program::PhaseShape sum_shape(const builder::Builder& build, const char* name, std::int64_t summed, double result_bytes,

@@ -5,6 +5,14 @@
 
 namespace moire::tensor_parallel {
 
+// A part of the tiles of `owner` that a rank adds to others; `completes`: it is the last one before the rank puts the
+// sum to the owner.
+struct Fetched {
+  Rank owner = 0;
+  Rank source = 0;  // the rank that has computed or summed it
+  bool completes = false;
+};
+
 struct ReduceScatterTerms {
   FusedLaunch launch;
   Rank ranks = 1;
@@ -20,7 +28,8 @@ struct ReduceScatterTerms {
   std::uint32_t queue_pairs = 1;
   Rank neighbours = 1;      // GPUs of a node
   std::int64_t relays = 0;  // workgroups of the fused kernel that put sums to other nodes
-  // Flags at a relay: one per tile that the relay puts to other nodes, raised by every GPU of its node.
+  // Flags at a relay: one per tile that the relay puts to other nodes, raised by every GPU of its node; with pull one
+  // per tile and GPU of its node.
   program::FlagBlock gathered{};
   std::uint32_t most_tiles = 0;  // largest number of tiles of one owner
   // Flags at the owner of a tile: one per tile, raised by every source; with pull one per tile and source.
@@ -36,9 +45,10 @@ struct ReduceScatterTerms {
   // behind() returns the owner for which `relay` puts sums and which lies `place` nodes after the node of `relay`.
   // gathered_flag() returns the relay's flag for a tile of such an owner.
   Rank behind(Rank relay, Rank place) const { return (relay + place * neighbours) % ranks; }
-  program::FlagRef gathered_flag(Rank relay, Rank owner, std::uint32_t tile) const {
+  program::FlagRef gathered_flag(Rank relay, Rank owner, std::uint32_t tile, Rank source) const {
     const Rank place = (owner + ranks - relay) % ranks / neighbours;
-    return gathered.at(relay, (place - 1) * most_tiles + tile);
+    const std::uint32_t number = (place - 1) * most_tiles + tile;
+    return gathered.at(relay, mover == Mover::pull ? number * neighbours + source % neighbours : number);
   }
   // Returns the number of parts that an owner adds up: one of each GPU of its node, and a sum of each other node.
   std::int64_t parts() const { return neighbours + places() - 1; }
@@ -58,9 +68,17 @@ struct ReduceScatterTerms {
   // Returns the number of tiles that a rank owns. Columns of tiles beyond C, which exist only to fill clusters, do not
   // count.
   std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.whole_columns(); }
-  // Returns the rank (modulo ranks) that computes the tiles of `rank` before all others do. The rank before it computes
-  // them next, and so on. With in_order, all ranks compute them at about the same time, so any rank could be the first.
-  Rank makes_first(Rank rank) const { return order == BlockOrder::own_first ? rank : rank + ranks - 1; }
+  // With pull and by_source: returns what `rank` fetches after `turn` others, in the order in which it is computed. A
+  // rank computes the tiles of one owner after those of the owner before, so that of all tiles of `rank` and of the
+  // owners for which it relays, exactly one GPU of its node computes those of one owner at a time. (With in_order, all
+  // ranks compute the tiles of one owner at about the same time.) The sums of other nodes come last.
+  Fetched fetched(Rank rank, Rank turn) const {
+    if (turn >= ranks) return {rank, behind(rank, turn - ranks + 1), false};
+    const Rank ahead = turn + (order == BlockOrder::own_first ? 0 : 1);
+    const Rank node = rank - rank % neighbours, source = node + (rank + ranks - ahead % neighbours) % neighbours;
+    const Rank owner = (source + ahead) % ranks;
+    return {owner, source, owner != rank && source == node};
+  }
   // Returns the number of tiles that `relay` puts to other nodes.
   std::int64_t relayed_tiles(Rank relay) const {
     std::int64_t all = 0;
@@ -80,6 +98,8 @@ struct ReduceScatterTerms {
 void sum_step(const ReduceScatterTerms& terms, Rank rank, std::int64_t number, std::uint32_t step, Time load_latency,
               std::uint16_t relayed, std::uint16_t own, program::Phase& phase);
 constexpr std::uint32_t sum_steps = 4;
+// Fills `phase` with the put of a relay's sum of a tile to its owner.
+void put_sum(const ReduceScatterTerms& terms, Rank relay, Rank owner, std::uint32_t tile, program::Phase& phase);
 
 // Returns the demands of adding up `summed` parts by workgroups of `threads`, per byte of the result.
 program::PhaseShape sum_shape(const builder::Builder& build, const char* name, std::int64_t summed, double result_bytes,

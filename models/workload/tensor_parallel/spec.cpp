@@ -83,7 +83,8 @@ std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedS
   if ((spec.schedule == Schedule::split || spec.schedule == Schedule::pipelined) && !one_node(system))
     return Problem{"the split and pipelined schedules only copy inside a node",
                    "use one node, or write schedule: bulk_synchronous or fused"};
-  if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && !one_node(system))
+  if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && !one_node(system) &&
+      std::is_same_v<Spec, AllGatherGemmSpec>)
     return Problem{"workgroups can only load from peers of their node", "use another mover, or one node"};
   const auto tiles = product.schedule.value_or(system.software.gemm.schedule);
   if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && tiles == libraries::Schedule::one_tile &&
@@ -140,7 +141,8 @@ collective::Method method_of(const Spec& spec) {
 }
 
 // Adds a note for each written key that the schedule does not use.
-void note_unused(const builder::Builder& build, Schedule schedule, const config::Node& written) {
+void note_unused(const builder::Builder& build, const TensorParallelSpec& spec, const config::Node& written) {
+  const Schedule schedule = spec.schedule;
   const bool split = schedule == Schedule::split, in_turn = schedule == Schedule::bulk_synchronous;
   const bool in_parts = split || schedule == Schedule::pipelined;
   const char* const name = split ? "split" : in_parts ? "pipelined" : in_turn ? "bulk_synchronous" : "fused";
@@ -154,8 +156,10 @@ void note_unused(const builder::Builder& build, Schedule schedule, const config:
     note({"mover", "order", "store_beside", "store_buffer", "chunks", "copy_streams", "communication_cus",
           "sum_workgroups", "relay_cus", "fetch"});
   if (in_parts || schedule == Schedule::fused) note({"engine", "channels", "library"});
-  if (schedule == Schedule::fused && one_node(build.system) && build.notes != nullptr && written.find("relay_cus"))
-    build.notes->push_back(fmt::format("{}.relay_cus: no effect, because all ranks are in one node", build.path));
+  const bool near = one_node(build.system), unused = near || spec.mover == Mover::pull;
+  if (schedule == Schedule::fused && unused && build.notes != nullptr && written.find("relay_cus"))
+    build.notes->push_back(fmt::format("{}.relay_cus: no effect, because {}", build.path,
+                                       near ? "all ranks are in one node" : "the workgroups that pull also relay"));
 }
 
 // Workgroups that wait for sums of other nodes must not keep the workgroups that send sums from the CUs; otherwise the
@@ -183,7 +187,7 @@ builder::Operator operator_of(const char* name) {
       diagnostics.error(node.place, *problem);
       return false;
     }
-    note_unused(build, spec.schedule, node);
+    note_unused(build, spec, node);
     append(build, spec, "");
     return true;
   };
@@ -211,24 +215,23 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
   d.field("mover", &GemmReduceScatterSpec::mover,
           "Fused: how a tile reaches its owner. store: workgroups store it into a buffer of the owner, and a second "
           "kernel adds the buffers; add: workgroups add it to the owner's result; pull: the owner's workgroups load "
-          "the tiles of the peers and add them while they compute tiles. Between nodes (store, add), one GPU of a node "
-          "adds up the node's parts and puts their sum to the owner")
+          "the tiles of the peers and add them while they compute tiles. Between nodes, one GPU of a node adds up the "
+          "node's parts and puts their sum to the owner")
       .choices({{"store", Mover::store}, {"add", Mover::add}, {"pull", Mover::pull}})
       .or_default();
   d.field("sum_workgroups", &GemmReduceScatterSpec::sum_workgroups,
           "Fused, store: number of workgroups of the kernel that adds; 0: one per CU")
       .range(0, 65536)
       .or_default();
-  d.field(
-       "relay_cus", &GemmReduceScatterSpec::relay_cus,
-       "Fused, between nodes: number of workgroups of the kernel that add up the node's parts of other nodes' tiles, "
-       "and put the sums, while the other workgroups compute; 0: the kernel that adds does so after the product")
+  d.field("relay_cus", &GemmReduceScatterSpec::relay_cus,
+          "Fused (store, add), between nodes: number of workgroups of the kernel that add up the node's parts of other "
+          "nodes' tiles, and put the sums, while others compute; 0: the kernel that adds does so after the product")
       .range(0, 4096)
       .or_default();
   d.field("fetch", &GemmReduceScatterSpec::fetch,
-          "Fused, pull: which parts of its tiles a rank fetches first. by_source: all parts of one peer, with the "
-          "peers in the order in which they compute the rank's tiles; by_tile: for one tile after the other, the parts "
-          "of all peers, beginning with the next rank")
+          "Fused, pull: which parts of its tiles, and of those that it relays to other nodes, a rank fetches first. "
+          "by_source: all parts of one peer, with the peers in the order in which they compute them; by_tile: for one "
+          "tile after the other, the parts of all peers, beginning with the next rank")
       .choices({{"by_source", FetchOrder::by_source}, {"by_tile", FetchOrder::by_tile}})
       .or_default();
   d.field("store_buffer", &GemmReduceScatterSpec::store_buffer,
@@ -296,7 +299,7 @@ collective::Collective exchange_of(const AllGatherGemmSpec& spec, Rank ranks) {
 
 std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system,
                              std::int64_t cus) {
-  if (spec.schedule == Schedule::fused && !one_node(system) && spec.relay_cus >= cus)
+  if (spec.schedule == Schedule::fused && spec.mover != Mover::pull && !one_node(system) && spec.relay_cus >= cus)
     return Problem{
         fmt::format("{} relaying workgroups leave none of the queue's {} CUs to compute", spec.relay_cus, cus),
         cus > 1 ? fmt::format("use at most {}", cus - 1) : "remove relay_cus, or use more CUs"};

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "models/workload/operators/registry.hpp"
+#include "models/workload/tensor_parallel/reduce_scatter.hpp"
 #include "models/workload/tensor_parallel/tile_order.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
@@ -186,20 +187,19 @@ std::vector<Case> cases() {
 // Every rank sends every tile once to the owner of its rows, and every wait ends.
 TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
   for (const Case& one : cases()) {
-    for (const char* mover : {"store", "add", "pull"}) {
+    for (const std::string mover : {"store", "add", "pull", "pull, fetch: by_tile"}) {
       for (const char* beside : {"true", "true, store_buffer: 1 KiB", "false"}) {
-        if (one.nodes > 1 && std::string(mover) == "pull") continue;
         const int relays = one.nodes > 1 ? static_cast<int>(one.m % 4) : 0;
         SCOPED_TRACE(fmt::format("{} x {} x {}, {} x {}, {}", one.m, one.n, one.k, one.nodes, one.gpus, mover));
-        const EquippedSystem system = example_equipped(one.gpus, one.nodes);
-        const Built built =
-            build(one.text("gemm_reduce_scatter",
-                           fmt::format("mover: {}, store_beside: {}, relay_cus: {}", mover, beside, relays)),
-                  system);
-        if (!built.program) {  // pull needs persistent workgroups
-          EXPECT_THAT(built.errors, HasSubstr("keep the workgroups that compute tiles from the CUs"));
-          continue;
+        EquippedSystem system = example_equipped(one.gpus, one.nodes);
+        const std::string text = one.text(
+            "gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}, relay_cus: {}", mover, beside, relays));
+        if (mover.starts_with("pull")) {
+          EXPECT_THAT(build(text, system).errors, HasSubstr("keep the workgroups that compute tiles from the CUs"));
+          system.software.gemm.schedule = libraries::Schedule::persistent;
         }
+        const Built built = build(text, system);
+        ASSERT_EQ(built.errors, "");
         const Walk all = walk(*built.program);
         const RowBlocks blocks(one.m, one.nodes * one.gpus);
         // A rank sends its parts of a block to the owner if the owner is in its node. Otherwise it sends them to the
@@ -217,6 +217,33 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
         }
         for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
         EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
+      }
+    }
+  }
+}
+
+// A rank fetches every part of its own tiles and of those that it relays when a GPU of its node has computed it, and
+// completes a sum for another node with the last part.
+TEST(GemmReduceScatter, PartsArePulledAsTheyAreComputed) {
+  for (const BlockOrder order : {BlockOrder::own_first, BlockOrder::own_last}) {
+    const TileOrder tiles({.m = 12, .tile_m = 1, .tile_rows = 12, .columns = 1, .ranks = 12}, order);
+    const ReduceScatterTerms terms{
+        .launch = {.gemm = {}, .order = tiles}, .ranks = 12, .mover = Mover::pull, .order = order, .neighbours = 4};
+    for (Rank rank = 0; rank < 12; ++rank) {
+      std::map<Rank, int> parts;
+      for (Rank turn = 0; turn < 12; ++turn) {
+        const Fetched from = terms.fetched(rank, turn);
+        EXPECT_EQ(from.source / 4, rank / 4);
+        EXPECT_EQ(from.owner % 4, rank % 4);
+        EXPECT_EQ(tiles.at(from.source, turn).row, from.owner);
+        EXPECT_EQ(from.completes, ++parts[from.owner] == 4 && from.owner != rank);
+      }
+      EXPECT_THAT(parts, ElementsAre(Pair(rank % 4, 4), Pair(rank % 4 + 4, 4), Pair(rank % 4 + 8, 4)));
+      for (const Rank turn : {12, 13}) {
+        const Fetched sum = terms.fetched(rank, turn);
+        EXPECT_EQ(sum.owner, rank);
+        EXPECT_EQ(sum.source % 4, rank % 4);
+        EXPECT_NE(sum.source, rank);
       }
     }
   }
@@ -399,7 +426,8 @@ TEST(AllGatherGemm, LoadsBeginBehindTheWait) {
     EXPECT_EQ(built.errors, "");
     return replay::run(system, *built.program).rank_end[0].seconds() * 1e6;
   };
-  const std::string copied = "gemm: {m: 256, n: 256, k: 65536}", pushed = copied + ", mover: push, communication_cus: 3";
+  const std::string copied = "gemm: {m: 256, n: 256, k: 65536}",
+                    pushed = copied + ", mover: push, communication_cus: 3";
   EXPECT_NEAR(end(copied, 3, 0) - end(copied, 0, 0), 3, 0.01);
   EXPECT_NEAR(end(pushed, 3, 0) - end(pushed, 0, 0), 3, 0.01);
   EXPECT_NEAR(end(pushed, 3, 2) - end(pushed, 3, 0), 2, 0.01);
@@ -478,6 +506,12 @@ TEST(TensorParallel, KeysThatTheScheduleDoesNotUseAreNoted) {
           .notes,
       ElementsAre("program.queues.main.0.gemm_reduce_scatter.relay_cus: no effect, because all ranks are in one "
                   "node"));
+  EquippedSystem two_nodes = example_equipped(2, 2);
+  two_nodes.software.gemm.schedule = libraries::Schedule::persistent;
+  EXPECT_THAT(
+      build("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64}, schedule: fused, mover: pull, relay_cus: 1}", two_nodes)
+          .notes,
+      ElementsAre(HasSubstr("relay_cus: no effect, because the workgroups that pull also relay")));
   EXPECT_THAT(notes("schedule: gemm, mover: push"), IsEmpty()) << "gemm runs a part of another schedule";
 }
 
