@@ -2,13 +2,15 @@
 // one. A fence takes its duration after the posted work of all workgroups that share it has ended. A kernel's first
 // fence on a GPU takes longer, and no other ends before it (validation/microbench/flag.cu: fences_together,
 // first_fence). It also waits for stores to peers that other CUs have sent before it was asked for, which may lie in
-// full links (validation/microbench/peer_epilogue.cu).
+// full links (validation/microbench/peer_epilogue.cu). Posted work, which fences wait for, is here as well.
 #include <algorithm>
 #include <utility>
 
 #include "models/hardware/replay/replay.hpp"
 
 namespace moire::replay {
+
+using program::Phase;
 
 // Returns when a fence of a kernel that begins at `now` ends at the earliest.
 Time Replay::fenced_from(KernelRun& run, Time now) {
@@ -76,6 +78,52 @@ void Replay::end_fence(std::uint32_t gpu, part::CuId cu) {
     go_on(id);
   }
   fenced_.clear();
+}
+
+void Replay::post(std::uint32_t id, const Phase& phase) {
+  const std::uint32_t seat = take_seat();
+  Workgroup& owner = workgroups_[id];
+  const KernelRun& run = runs_[owner.run];
+  Workgroup& posted = workgroups_[seat];
+  posted.run = owner.run;
+  posted.cu = owner.cu;
+  posted.number = owner.number;
+  posted.strand = owner.strand;
+  posted.shape = phase.shape;
+  posted.since = machine_.loop().now();
+  rests_[seat].posted_by = id;
+  posted.doing = Phase::Kind::work;
+  posted.peer = phase.peer;
+  count_stores(posted, phase.amount);
+  ++owner.posted;
+  visit(run, phase.shape, phase.peer, true);
+  phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
+                       pack(Event::posted, seat));
+}
+
+void Replay::posted_done(std::uint32_t seat) {
+  end_phase(seat, machine_.loop().now());
+  const Workgroup& posted = workgroups_[seat];
+  const bool remote = runs_[posted.run].kernel->shapes[posted.shape].peer_write > 0;
+  const Time back = remote ? machine_.gpu().port.store_return : Time{};
+  if (back.ps == 0) return posted_known(seat);
+  machine_.loop().calendar().schedule(machine_.loop().now() + back, *this, pack(Event::known, seat));
+}
+
+void Replay::posted_known(std::uint32_t seat) {
+  const std::uint32_t id = rests_[seat].posted_by;
+  free_workgroups_.push_back(seat);
+  Workgroup& owner = workgroups_[id];
+  if (--owner.posted == 0 && owner.doing == Phase::Kind::fence) end_posted_work(id);
+}
+
+void Replay::count_stores(Workgroup& wg, double amount) {
+  KernelRun& run = runs_[wg.run];
+  const double bytes = amount * run.kernel->shapes[wg.shape].peer_write;
+  if (PeerStores* stores = peer_stores(wg)) stores->begin(wg.cu, bytes);
+  run.stores_to_peers |= bytes > 0 && wg.peer != run.rank;
+  if (observer_ != nullptr) rest_of(wg).peer_bytes = bytes;
+  result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{bytes};
 }
 
 }  // namespace moire::replay
