@@ -75,11 +75,10 @@ std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedS
   const double element = builder::bytes_of(product.dtype);
   const double operands = element * (real(product.m) * real(product.k) + real(product.k) * real(product.n) +
                                      real(product.m) * real(product.n));
-  if (operands + buffers > system.node.gpu.hbm.capacity.value) {
+  if (operands + buffers > system.node.gpu.hbm.capacity.value)
     return Problem{fmt::format("matrices and buffers of {:.4g} GB do not fit into the memory of {:.4g} GB",
                                (operands + buffers) * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
                    "make m, n or k smaller"};
-  }
   if ((spec.schedule == Schedule::split || spec.schedule == Schedule::pipelined) && !one_node(system))
     return Problem{"the split and pipelined schedules only copy inside a node",
                    "use one node, or write schedule: bulk_synchronous or fused"};
@@ -381,6 +380,7 @@ builder::Operator gemm_reduce_scatter_operator() {
   made.knobs = {schedules(),
                 movers({"store", "add", "pull"}),
                 orders("own_last"),
+                {"fetch", {"by_source", "by_tile"}, "by_source", "mover", "pull"},
                 {"relay_cus", {"0", "8", "32"}, "0", "schedule", "fused"},
                 {"store_beside", {"true", "false"}, "", "schedule", "fused"}};
   return made;
