@@ -90,7 +90,10 @@ class FusedBody final : public program::KernelBody {
 
   std::int64_t senders() const { return rows_.places() > 1 ? 1 : 0; }
   std::int64_t workgroups(Rank) const override { return rows_.movers + senders() + launch_.workgroups; }
-  bool turns(Rank) const override { return launch_.order.turns() && rows_.blocks.rows(0) % rows_.chunks == 0; }
+  bool turns(Rank by) const override {
+    return launch_.order.turns() && (rows_.places() == 1 || by % rows_.neighbours == 0) &&
+           rows_.blocks.rows(0) % rows_.chunks == 0;
+  }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     // The workgroup that puts is placed on a CU first, because workgroups of other groups wait for its puts. If there
     // are few CUs, these might otherwise be full of workgroups that wait.

@@ -74,10 +74,10 @@ struct ReduceScatterTerms {
   // ranks compute the tiles of one owner at about the same time.) The sums of other nodes come last.
   Fetched fetched(Rank rank, Rank turn) const {
     if (turn >= ranks) return {rank, behind(rank, turn - ranks + 1), false};
-    const Rank ahead = turn + (order == BlockOrder::own_first ? 0 : 1);
-    const Rank node = rank - rank % neighbours, source = node + (rank + ranks - ahead % neighbours) % neighbours;
-    const Rank owner = (source + ahead) % ranks;
-    return {owner, source, owner != rank && source == node};
+    const Rank later = order == BlockOrder::own_first ? 0 : 1, part = turn % neighbours;
+    const Rank owner = behind(rank, turn / neighbours + later);
+    const Rank source = rank - rank % neighbours + (rank + 2 * neighbours - later - part) % neighbours;
+    return {owner, source, owner != rank && part + 1 == neighbours};
   }
   // Returns the number of tiles that `relay` puts to other nodes.
   std::int64_t relayed_tiles(Rank relay) const {

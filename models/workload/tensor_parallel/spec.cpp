@@ -32,8 +32,9 @@ void describe_common(Describer<Spec>& d, const char* product) {
                 {"communication", Schedule::communication}})
       .or_default();
   d.field("order", &Spec::order,
-          "Fused: whose rows a rank computes first. own_first: its own, then those of the next ranks; own_last: those "
-          "of the next ranks, then its own; in_order: all ranks begin with row 0")
+          "Fused: whose rows a rank computes first. own_first: its own, then those of the next ranks of its node, then "
+          "those of other nodes; own_last: those of other nodes, then of the next ranks, then its own; in_order: all "
+          "ranks begin with row 0")
       .choices({{"own_first", BlockOrder::own_first},
                 {"own_last", BlockOrder::own_last},
                 {"in_order", BlockOrder::in_order}})
@@ -358,12 +359,8 @@ FusedLaunch fused_launch(const TensorParallelSpec& spec, const GemmSpec& own, co
   const libraries::GemmLibrarySpec& library = build.system.software.gemm;
   kernel::GemmLaunch gemm = launch_of(whole, build.gpu(), library, build.cus());
   const kernel::TileGrid grid({whole.m, whole.n, whole.k, builder::bytes_of(whole.dtype)}, gemm.kernel);
-  const TileOrder order({.m = whole.m,
-                         .tile_m = gemm.kernel.tile.m,
-                         .tile_rows = grid.rows,
-                         .columns = grid.columns,
-                         .ranks = build.ranks()},
-                        spec.order);
+  const TileOrder order(
+      {whole.m, gemm.kernel.tile.m, grid.rows, grid.columns, build.ranks(), build.reach().peers() + 1}, spec.order);
   FusedLaunch launch{.gemm = std::move(gemm), .order = order, .columns = whole.n};
   launch.workgroups = launch.gemm.workgroups;
   if (launch.gemm.schedule != libraries::Schedule::one_tile) {

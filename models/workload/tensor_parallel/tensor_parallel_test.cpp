@@ -29,10 +29,15 @@ using ::testing::Pair;
 TEST(TileOrder, EveryRankTakesEveryTileOnce) {
   std::mt19937 random(5);
   for (int i = 0; i < 200; ++i) {
-    const auto ranks = static_cast<Rank>(1 + random() % 9);
+    const auto neighbours = static_cast<Rank>(1 + random() % 5),
+               ranks = static_cast<Rank>(1 + random() % 3) * neighbours;
     const std::int64_t m = 1 + random() % 3000, tile = 1 + random() % 300;
-    const TileOrder::Sizes sizes{m, tile, (m + tile - 1) / tile + static_cast<std::int64_t>(random() % 2),
-                                 1 + static_cast<std::int64_t>(random() % 5), ranks};
+    const TileOrder::Sizes sizes{m,
+                                 tile,
+                                 (m + tile - 1) / tile + static_cast<std::int64_t>(random() % 2),
+                                 1 + static_cast<std::int64_t>(random() % 5),
+                                 ranks,
+                                 neighbours};
     for (const BlockOrder order : {BlockOrder::own_first, BlockOrder::own_last, BlockOrder::in_order}) {
       const TileOrder tiles(sizes, order);
       for (Rank rank = 0; rank < ranks; ++rank) {
@@ -47,6 +52,18 @@ TEST(TileOrder, EveryRankTakesEveryTileOnce) {
       }
     }
   }
+}
+
+TEST(TileOrder, OtherNodesComeLastOrFirst) {
+  const auto rows = [](BlockOrder order) {
+    const TileOrder tiles({6, 1, 6, 1, 6, 3}, order);
+    std::vector<std::int64_t> all;
+    for (std::int64_t number = 0; number < 6; ++number) all.push_back(tiles.at(1, number).row);
+    return all;
+  };
+  EXPECT_THAT(rows(BlockOrder::own_first), ElementsAre(1, 2, 0, 4, 5, 3));
+  EXPECT_THAT(rows(BlockOrder::own_last), ElementsAre(5, 3, 4, 2, 0, 1));
+  EXPECT_THAT(rows(BlockOrder::in_order), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
 // The tiles of one column within a block of rows form one panel, whichever rank computes them.
@@ -226,7 +243,7 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
 // completes a sum for another node with the last part.
 TEST(GemmReduceScatter, PartsArePulledAsTheyAreComputed) {
   for (const BlockOrder order : {BlockOrder::own_first, BlockOrder::own_last}) {
-    const TileOrder tiles({.m = 12, .tile_m = 1, .tile_rows = 12, .columns = 1, .ranks = 12}, order);
+    const TileOrder tiles({.m = 12, .tile_m = 1, .tile_rows = 12, .columns = 1, .ranks = 12, .neighbours = 4}, order);
     const ReduceScatterTerms terms{
         .launch = {.gemm = {}, .order = tiles}, .ranks = 12, .mover = Mover::pull, .order = order, .neighbours = 4};
     for (Rank rank = 0; rank < 12; ++rank) {

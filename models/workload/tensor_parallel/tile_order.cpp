@@ -18,6 +18,7 @@ TileOrder::TileOrder(const Sizes& sizes, BlockOrder order)
       pieces_(static_cast<std::size_t>(sizes.tile_rows)),
       slots_(sizes.ranks),
       first_row_(sizes.ranks) {
+  if (sizes_.neighbours == 0) sizes_.neighbours = sizes.ranks;
   const std::int64_t tile = sizes.tile_m;
   for (Rank rank = 0; rank < sizes.ranks; ++rank) begins_.push_back((blocks_.first(rank) + tile - 1) / tile);
   begins_.push_back(sizes.tile_rows);
@@ -42,9 +43,16 @@ std::int64_t TileOrder::slot_rows(Rank owner, std::int64_t slot) const {
 }
 
 TileOrder::Tile TileOrder::at(Rank rank, std::int64_t number) const {
-  // Blocks follow each other cyclically, beginning with the block `start`.
-  const Rank start = order_ == BlockOrder::in_order ? 0 : (rank + (order_ == BlockOrder::own_last)) % sizes_.ranks;
-  const std::int64_t place = (number + begins_[start] * sizes_.columns) % tiles();
+  const Rank each = sizes_.neighbours, nodes = sizes_.ranks / each;
+  const Rank later = order_ == BlockOrder::own_last ? 1 : 0;
+  Rank node = order_ == BlockOrder::in_order ? 0 : (rank / each + later) % nodes;
+  const auto first_tile = [this](Rank block) { return begins_[block] * sizes_.columns; };
+  const auto tiles_of = [&](Rank one) { return first_tile((one + 1) * each) - first_tile(one * each); };
+  for (; number >= tiles_of(node); node = (node + 1) % nodes) number -= tiles_of(node);
+  // The blocks of a node follow each other cyclically, beginning with the block `start`.
+  const Rank start = order_ == BlockOrder::in_order ? 0 : (rank + later) % each;
+  const std::int64_t in_node = number + first_tile(node * each + start) - first_tile(node * each);
+  const std::int64_t place = first_tile(node * each) + in_node % tiles_of(node);
   const auto after = std::upper_bound(begins_.begin(), begins_.end() - 1, place / sizes_.columns);
   const auto block = static_cast<std::size_t>(after - begins_.begin() - 1);
   const std::int64_t within = place - begins_[block] * sizes_.columns;

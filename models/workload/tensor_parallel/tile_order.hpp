@@ -10,8 +10,11 @@ namespace moire::tensor_parallel {
 
 using program::Rank;
 
-// The block of rows that a rank computes first; the others follow cyclically. own_first: rank r begins with block r;
-// own_last: with block r + 1 (the swizzle of Flux, arXiv 2406.06858, section 4); in_order: all begin with block 0.
+// The block of rows that a rank computes first. Within a node the others follow cyclically, and so do the nodes.
+// own_first: rank r begins with block r, and in every other node with the block of the same index; own_last: its own
+// node comes last, and in each node the block with its own index (the swizzle of Flux, arXiv 2406.06858, section 4);
+// in_order: all begin with block 0. So rows of all-gathers are computed in the order in which they arrive, and parts
+// for other nodes, whose sums have a longer way, come first.
 enum class BlockOrder : std::uint8_t { own_first, own_last, in_order };
 
 // Divides the m rows of a matrix among ranks. Block r has the rows from floor(r m / ranks) to floor((r + 1) m / ranks)
@@ -45,6 +48,7 @@ class TileOrder {
     std::int64_t tile_rows = 0;  // rows of tiles; the last ones may lie beyond m
     std::int64_t columns = 0;    // columns of tiles
     Rank ranks = 1;
+    Rank neighbours = 0;  // ranks of a node; 0: all
   };
   TileOrder(const Sizes& sizes, BlockOrder order);
 
@@ -57,9 +61,9 @@ class TileOrder {
     const auto blocks = std::min<std::int64_t>(sizes_.ranks, sizes_.tile_rows);
     return static_cast<double>(sizes_.tile_rows) / static_cast<double>(blocks);
   }
-  // Returns the tile that a rank computes after `number` other tiles. The order is block by block, and column by column
-  // within a block. If the last row of tiles of a block extends into the next block, it comes after all others of its
-  // block.
+  // Returns the tile that a rank computes after `number` other tiles. The order is node by node, block by block, and
+  // column by column within a block. If the last row of tiles of a block extends into the next block, it comes after
+  // all others of its block.
   Tile at(Rank rank, std::int64_t number) const;
   // Returns the number of the tile's panel. A panel is one column of tiles within a block of rows. The tiles of a panel
   // follow each other and need the same columns of B.
